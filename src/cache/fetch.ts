@@ -266,12 +266,13 @@ class Outcomes {
 
 function workOf(context: ReadContext, run: (context: ReadContext) => Promise<FetchResult>, isStored: boolean) {
   const { request } = context
+  const flow = request.client.flow !== undefined && { flow: request.client.flow }
   return {
     // The request that starts the fetch is charged for it, not for its parts, and a refresh is charged to none.
     onStart: () => request.cost.charge(),
     run: ({ signal, presence }: RequestClient) => {
       // Others will use a snapshot, whatever becomes of the client whose request has led to it.
-      const client = { signal, ...(presence && request.extent !== 'allRows' && { presence }) }
+      const client = { ...flow, signal, ...(presence && request.extent !== 'allRows' && { presence }) }
       return run({ ...context, request: { ...request, client, cost: NO_COST } })
     },
     // A call without a time limit might never end if its caller could not end it.

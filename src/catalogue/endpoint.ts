@@ -143,7 +143,8 @@ export type Collection =
 export type RowsOf = InventoryKind | 'ciscat' | 'logs' | 'nodeResponses'
 
 /**
- * The order in which calls leave the queue of a busy node: `health`, `write`, `interactive` (a person waits), `bulk`.
+ * The order in which calls leave the queue of a busy node: `health`, `write`, `interactive` (a person waits), `bulk` (work for
+ * later requests, and reads of clients that always have a call waiting).
  */
 export type Priority = 'health' | 'write' | 'interactive' | 'bulk'
 

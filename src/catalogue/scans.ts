@@ -18,7 +18,7 @@ import {
 
 const section = 'Rootcheck, syscheck, SCA'
 const ofOne = { section, target: agentOwner } as const
-const ofAll = { section, target: everyNode('message', 'fail'), priority: 'bulk' } as const
+const ofAll = { section, target: everyNode('message', 'fail') } as const
 const readingSyscheck = {
   ...ofOne,
   permission: 'syscheck:read',
@@ -190,6 +190,5 @@ export const ciscat: readonly Endpoint[] = [
     cache: cacheIn('ciscat', 'collection:ciscat'),
     snapshot: 'ciscat',
     experimental: true,
-    priority: 'bulk',
   }),
 ]

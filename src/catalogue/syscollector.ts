@@ -62,7 +62,6 @@ function ofAllAgents(kind: InventoryKind): Endpoint {
     cache: cacheIn('syscollector', 'collection:syscollector'),
     snapshot: kind,
     experimental: true,
-    priority: 'bulk',
     ...(hidden && { beyondSeed: true }),
   })
 }

@@ -7,6 +7,7 @@ export const goneSettings: Readonly<Record<string, string>> = {
   'listen.processes': 'remove it, and start one replica per core (systemd: manager-edge@.service)',
   'listen.drain.notice': 'write listen.drain.delay',
   'operations.webhook': 'remove it; Alertmanager sends notices, with the alert rules in config/prometheus',
+  'cluster.limits.perCaller': 'remove it; clients of a node take turns in the time that their calls take',
   'cache.onLostStore': 'write cache.writesWithoutRedis (sendAndRiskStaleReads for delay)',
   'cache.onUnreachableStore': 'write cache.writesWithoutRedis (sendAndRiskStaleReads for delay)',
   'cache.nearBytes': 'write cache.localBytes',

@@ -238,7 +238,6 @@ const cluster = group({
   limits: group({
     inFlight: count(4, 1000),
     queue: count(256),
-    perCaller: count(2, 1000),
     perMinute: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
     timeout: duration('20s'),
     slowTimeout: duration('120s'),

@@ -36,8 +36,9 @@ export interface NodeCall {
   readonly requestId: string
   /** Decides which calls are sent first if the node is at its limit. */
   readonly priority: Priority
-  /** The name of the caller: queued calls of different callers take turns. */
   readonly caller: string
+  /** The user, its address and its connection: queued calls of different flows take turns. Absent: one of the caller's. */
+  readonly flow?: string
   /** Method and path of the record, as a template: calls of one endpoint take about the same time. */
   readonly endpoint: string
   /** The asked node passes the call on. Absent: it carries out the call itself. */

@@ -180,11 +180,13 @@ abstract class ClientRequest<E extends Endpoint> implements RequestClient {
   readonly extent = 'whole'
   readonly client: RequestClient = this
   readonly #connection: ReadParts['client']
+  readonly #address: string
   #signal: AbortSignal | undefined
   #presence: ClientPresence | undefined
   declare readonly trace?: Trace
 
-  constructor(endpoint: E, { params, query, flags }: ValidatedUrl, { caller, headers, id, client, trace }: ReadParts) {
+  constructor(endpoint: E, { params, query, flags }: ValidatedUrl, parts: ReadParts) {
+    const { caller, headers, id, client, clientAddress, trace } = parts
     this.endpoint = endpoint
     this.params = params
     this.query = query
@@ -194,7 +196,12 @@ abstract class ClientRequest<E extends Endpoint> implements RequestClient {
     this.priority = priorityOf(endpoint)
     this.requestId = id
     this.#connection = client
+    this.#address = clientAddress
     if (trace !== undefined) this.trace = trace
+  }
+
+  get flow(): string {
+    return `${this.caller.name} ${this.#address} ${connectionIdOf(this.#connection?.response?.socket)}`
   }
 
   get signal(): AbortSignal {
@@ -206,6 +213,19 @@ abstract class ClientRequest<E extends Endpoint> implements RequestClient {
     this.#presence ??= presenceOf(this.#connection?.response)
     return this.#presence
   }
+}
+
+const connectionIds = new WeakMap<object, number>()
+let connections = 0
+
+/** Returns a number that no other connection has; 0 for a request without a connection. */
+function connectionIdOf(socket: object | null | undefined): number {
+  if (!socket) return 0
+  const known = connectionIds.get(socket)
+  if (known !== undefined) return known
+  connections += 1
+  connectionIds.set(socket, connections)
+  return connections
 }
 
 class ClientWrite extends ClientRequest<WriteEndpoint> implements EdgeWrite {

@@ -1,6 +1,7 @@
 /**
  * Limits the concurrent calls to one node. Calls beyond the limit wait in a queue of bounded length. A call starts with a
- * slot of the node, which replicas share, and below the limit of this replica (`call-limit.ts`). A node that answers a limited number of calls per minute has a budget: then a call also needs a permit.
+ * slot of the node, which replicas share, and below the limit of this replica (`call-limit.ts`). A node that answers a limited
+ * number of calls per minute has a budget: then a call also needs a permit.
  */
 
 import type { NodeCall, NodeSlots, SharedSlots } from '../core/node-call.ts'
@@ -9,6 +10,7 @@ import { ABANDONED, watchAbandonment } from './abandoned-calls.ts'
 import type { CallBudget, PermitCounts } from './call-budget.ts'
 import { CallLimit } from './call-limit.ts'
 import { EndpointTimes, ServiceTime } from './call-times.ts'
+import { type Flow, type FlowCall, Flows, isBulkFlow } from './flows.ts'
 import type { HealthSignal } from './health.ts'
 import type { Rejection } from './node-response.ts'
 import type { NodeLimits } from './options.ts'
@@ -17,27 +19,34 @@ import { CallQueue, PRIORITIES, type Queueable } from './queue.ts'
 export type Acquisition = { readonly ok: true } | Rejection
 
 /** The properties of a call that the limiter uses. */
-export type LimitedCall = Pick<NodeCall, 'priority' | 'caller' | 'endpoint' | 'presence'>
+export type LimitedCall = Pick<NodeCall, 'priority' | 'caller' | 'flow' | 'path' | 'endpoint' | 'presence'>
 
-interface QueuedCall extends Queueable {
+/** A call that waits for a slot or has one. `priority`: `bulk` for reads of a flow that is bulk. */
+interface EnteredCall extends FlowCall, Queueable, Pick<NodeCall, 'endpoint' | 'presence'> {
+  readonly flow: Flow
+}
+
+interface QueuedCall extends EnteredCall {
+  /** A bulk call is rejected if it waits longer (monotonic milliseconds). */
+  readonly waitsUntil: number
   /** Whether the node can still answer before the deadline if the call is sent in `wait` milliseconds. */
   isInTime(wait?: number): boolean
   settle(result: Acquisition): void
 }
 
 interface LimiterOptions {
-  readonly limits: () => Pick<NodeLimits, 'inFlight' | 'queue' | 'perCaller'>
+  readonly limits: () => Pick<NodeLimits, 'inFlight' | 'queue'>
   /** Monotonic milliseconds. */
   readonly clock: () => number
   /** Returns `undefined` while the node has no limit of calls per minute. */
   readonly budget: () => CallBudget | undefined
 }
 
-/**
- * The share of the slots that `bulk` calls may use. Of two or more slots they never use the last one, so calls of other
- * priorities always find a slot.
- */
+/** The share of the slots that bulk calls may use while calls of other priorities are queued or in flight. */
 const BULK_SHARE = 0.5
+/** The share of its timeout that a bulk call may be queued. */
+const BULK_SOJOURN_SHARE = 0.5
+const MAX_BULK_RETRY_AFTER_SECONDS = 120
 
 /**
  * A call is sent if this multiple of its usual time is left, or this share of its timeout if that is less. Most calls that are
@@ -50,11 +59,12 @@ export class ConcurrencyLimiter {
   readonly #options: LimiterOptions
   readonly #budget: LimiterOptions['budget']
   readonly #limit: CallLimit
-  /** Each call takes one of these slots; a bulk call takes one of `#bulkSlots` in addition. */
   readonly #slots: NodeSlots | undefined
-  readonly #bulkSlots: NodeSlots | undefined
-  /** The calls of this process in flight, by caller. */
-  readonly #callsOf = new Map<string, number>()
+  readonly #flows = new Flows()
+  /** The calls that wait for a slot or have one. */
+  readonly #entered = new Map<LimitedCall, EnteredCall>()
+  /** When the next rejected bulk call may come again. */
+  #nextBulkAt = 0
   #calls = 0
   #bulkCalls = 0
   readonly #queue = new CallQueue<QueuedCall>()
@@ -74,7 +84,6 @@ export class ConcurrencyLimiter {
     this.#budget = budget
     this.#limit = limit
     this.#slots = slots?.open(node, () => limits().inFlight, onChange)
-    this.#bulkSlots = slots?.open(`${node}:bulk`, () => bulkShareOf(limits().inFlight), onChange)
   }
 
   get inFlight(): number {
@@ -113,8 +122,8 @@ export class ConcurrencyLimiter {
   }
 
   get #maxBulkCalls(): number {
-    const share = bulkShareOf(this.#limit.value)
-    return this.#bulkSlots === undefined ? share : Math.min(share, this.#bulkSlots.usable)
+    const othersWait = this.#calls > this.#bulkCalls || this.#queue.sizes.all > this.#queue.sizes.bulk
+    return othersWait ? Math.max(1, Math.floor(this.#expectedSlots * BULK_SHARE)) : Number.POSITIVE_INFINITY
   }
 
   get queue(): number {
@@ -129,7 +138,39 @@ export class ConcurrencyLimiter {
    * Resolves when the call has a slot, or with a rejection. A call that would not end before its deadline is rejected
    * immediately, while its client still has time to react.
    */
-  acquire(call: LimitedCall, deadline: Deadline): Promise<Acquisition> {
+  async acquire(call: LimitedCall, deadline: Deadline): Promise<Acquisition> {
+    const entered = this.#enter(call)
+    const result = await this.#acquire(entered, deadline)
+    if (!result.ok) this.#leave(call, entered, 0)
+    return result
+  }
+
+  #enter(call: LimitedCall): EnteredCall {
+    const inFlow = this.#flows.enter(call, this.#options.clock())
+    const { priority, endpoint, presence } = call
+    const isBulk = priority === 'interactive' && isBulkFlow(inFlow.flow)
+    const entered = {
+      ...inFlow,
+      priority: isBulk ? ('bulk' as const) : priority,
+      endpoint,
+      ...(presence && { presence }),
+    }
+    this.#entered.set(call, entered)
+    return entered
+  }
+
+  #leave(call: LimitedCall, entered: EnteredCall, nodeTime: number): void {
+    this.#entered.delete(call)
+    this.#flows.leave(entered, nodeTime, this.#options.clock())
+    this.#demote(entered)
+  }
+
+  /** The flow may be bulk now. */
+  #demote({ flow }: EnteredCall): void {
+    if (isBulkFlow(flow)) this.#queue.demote(flow)
+  }
+
+  #acquire(call: EnteredCall, deadline: Deadline): Promise<Acquisition> {
     if (deadline.signal.aborted) return Promise.resolve(this.#rejectAborted(call, deadline))
     if (call.presence?.state === 'left') return Promise.resolve(ABANDONED)
     // If a slot is free while calls are queued, these are bulk calls beyond their share.
@@ -138,10 +179,15 @@ export class ConcurrencyLimiter {
       this.#reportDemand()
       return Promise.resolve({ ok: true })
     }
-    const time = deadline.remaining() - this.#reservedTime(call.endpoint, deadline.remaining())
+    const timeout = deadline.remaining()
+    const time = timeout - this.#reservedTime(call.endpoint, timeout)
+    const wait = this.#expectedWait(call)
     if (call.presence?.state === 'halfClosed' && !this.hasQueueSpace) return Promise.resolve(ABANDONED)
-    if (this.#expectedWait(call) > time) {
+    if (wait > time) {
       return Promise.resolve(this.#rejectOverloaded(call, 'expected wait exceeds the remaining time'))
+    }
+    if (call.priority === 'bulk' && wait > timeout * BULK_SOJOURN_SHARE) {
+      return Promise.resolve(this.#rejectOverloaded(call, 'too many bulk calls'))
     }
     const overBudget = this.#budget()?.rejection(call.priority, this.#queue.countAhead(call) + 1, time)
     if (overBudget !== undefined) return Promise.resolve(overBudget)
@@ -172,10 +218,11 @@ export class ConcurrencyLimiter {
       this.#times.recordAtLeast(endpoint, now - start)
     }
     this.#calls -= 1
-    if (call.priority === 'bulk') this.#bulkCalls -= 1
-    const ofCaller = (this.#callsOf.get(call.caller) ?? 0) - 1
-    if (ofCaller > 0) this.#callsOf.set(call.caller, ofCaller)
-    else this.#callsOf.delete(call.caller)
+    const entered = this.#entered.get(call)
+    if (entered !== undefined) {
+      if (entered.priority === 'bulk') this.#bulkCalls -= 1
+      this.#leave(call, entered, now - start)
+    }
     // Before a queued call starts: another replica may be due for the slot.
     this.#reportDemand()
     this.#startQueued()
@@ -189,20 +236,21 @@ export class ConcurrencyLimiter {
 
   /** Returns the slots to the other replicas. */
   async close(): Promise<void> {
-    await Promise.all([this.#slots?.close(), this.#bulkSlots?.close()])
+    await this.#slots?.close()
   }
 
-  #take({ priority, caller }: Queueable): void {
+  #take(call: EnteredCall): void {
     this.#calls += 1
-    if (priority === 'bulk') this.#bulkCalls += 1
-    this.#callsOf.set(caller, (this.#callsOf.get(caller) ?? 0) + 1)
-    this.#budget()?.take(priority)
+    if (call.priority === 'bulk') this.#bulkCalls += 1
+    this.#flows.start(call, this.expectedTime(call.endpoint))
+    this.#demote(call)
+    this.#budget()?.take(call.priority)
   }
 
   #startQueued(): void {
-    const hasShare = (caller: string) => (this.#callsOf.get(caller) ?? 0) >= this.#options.limits().perCaller
+    this.#rejectLateBulk()
     while (this.#queue.sizes.all > 0 && this.#calls < this.usable) {
-      const next = this.#queue.takeNext(this.#isAllowed, hasShare)
+      const next = this.#queue.takeNext(this.#isAllowed)
       if (next === undefined) break
       if (next.isInTime()) {
         this.#take(next)
@@ -210,6 +258,14 @@ export class ConcurrencyLimiter {
       } else next.settle(this.#rejectOverloaded(next, 'too little time left after queueing'))
     }
     this.#reportDemand()
+  }
+
+  /** A queue in which each call waits for long serves nobody better than a short one. */
+  #rejectLateBulk(): void {
+    const now = this.#options.clock()
+    for (const call of this.#queue.takeAll('bulk', ({ waitsUntil }) => waitsUntil < now)) {
+      call.settle(this.#rejectOverloaded(call, 'too many bulk calls'))
+    }
   }
 
   readonly #isAllowed = (priority: Queueable['priority']): boolean =>
@@ -221,8 +277,6 @@ export class ConcurrencyLimiter {
     if (this.#slots === undefined && budget === undefined) return
     const limit = this.#limit.value
     const queuedBulk = this.#queue.sizes.bulk
-    const bulk = Math.min(this.#bulkCalls + queuedBulk, Math.max(this.#bulkCalls, bulkShareOf(limit)))
-    this.#bulkSlots?.update(this.#bulkCalls, bulk)
     const startableBulk = Math.min(queuedBulk, Math.max(0, this.#maxBulkCalls - this.#bulkCalls))
     const demand = this.#calls + this.#queue.sizes.all - queuedBulk + startableBulk
     this.#slots?.update(this.#calls, Math.max(this.#calls, Math.min(demand, limit)))
@@ -258,8 +312,7 @@ export class ConcurrencyLimiter {
     this.#reportDemand()
   }
 
-  #enqueue(call: LimitedCall, deadline: Deadline, resolve: (result: Acquisition) => void) {
-    const { priority, caller, endpoint } = call
+  #enqueue(call: EnteredCall, deadline: Deadline, resolve: (result: Acquisition) => void) {
     const leave = (result: Acquisition) => {
       this.#queue.remove(queued)
       queued.settle(result)
@@ -267,16 +320,15 @@ export class ConcurrencyLimiter {
     }
     const onAbort = () => leave(this.#rejectAborted(queued, deadline))
     const timeout = deadline.remaining()
-    const queued: QueuedCall = {
-      priority,
-      caller,
-      isInTime: (wait = 0) => wait + this.#reservedTime(endpoint, timeout) <= deadline.remaining(),
-      settle: (result) => {
+    const queued: QueuedCall = Object.assign(call, {
+      waitsUntil: this.#options.clock() + timeout * BULK_SOJOURN_SHARE,
+      isInTime: (wait = 0) => wait + this.#reservedTime(call.endpoint, timeout) <= deadline.remaining(),
+      settle: (result: Acquisition) => {
         deadline.signal.removeEventListener('abort', onAbort)
         endWatch()
         resolve(result)
       },
-    }
+    })
     this.#queue.add(queued)
     const endWatch = watchAbandonment(call, {
       onAbandon: () => leave(ABANDONED),
@@ -304,12 +356,25 @@ export class ConcurrencyLimiter {
   #expectedWait(call: Queueable): number {
     // A slot that no replica uses costs this replica one step over Redis.
     if (call.priority !== 'bulk' && this.#freeSlots > 0) return 0
-    return this.#serviceTime.waitFor(this.#queue.countAhead(call), this.#expectedSlots)
+    const slots = call.priority === 'bulk' ? Math.min(this.#expectedSlots, this.#maxBulkCalls) : this.#expectedSlots
+    return this.#serviceTime.waitFor(this.#queue.countAhead(call), slots)
   }
 
   #rejectOverloaded(call: Queueable, detail: string): Rejection {
-    const retryAfter = this.#serviceTime.retryAfter(this.#queue.countAhead(call), this.#expectedSlots)
+    const ahead = this.#queue.countAhead(call)
+    const retryAfter =
+      call.priority === 'bulk' ? this.#bulkRetryAfter(ahead) : this.#serviceTime.retryAfter(ahead, this.#expectedSlots)
     return { ok: false, fault: 'overloaded', detail, retryAfter }
+  }
+
+  /** Returns the seconds until a rejected bulk call has a slot: after the queued ones, and after those rejected before. */
+  #bulkRetryAfter(ahead: number): number {
+    const now = this.#options.clock()
+    const slots = Math.min(this.#expectedSlots, this.#maxBulkCalls)
+    const at = Math.max(this.#nextBulkAt, now + this.#serviceTime.waitFor(ahead, slots))
+    const seconds = Math.ceil((at - now) / 1000)
+    if (seconds < MAX_BULK_RETRY_AFTER_SECONDS) this.#nextBulkAt = at + this.#serviceTime.waitFor(0, slots)
+    return Math.max(1, Math.min(MAX_BULK_RETRY_AFTER_SECONDS, seconds))
   }
 
   #rejectAborted(call: Queueable, deadline: Deadline): Rejection {
@@ -318,8 +383,4 @@ export class ConcurrencyLimiter {
     }
     return ABANDONED
   }
-}
-
-function bulkShareOf(slots: number): number {
-  return Math.max(1, Math.min(slots - 1, Math.ceil(slots * BULK_SHARE)))
 }

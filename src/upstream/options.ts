@@ -34,8 +34,6 @@ export interface NodeLimits {
   readonly inFlight: number
   /** Greatest number of queued calls of one node. */
   readonly queue: number
-  /** Concurrent calls of one caller to one node while calls of other callers are queued. */
-  readonly perCaller: number
   /** Calls to one node per minute, for all replicas together; 0: no limit. Absent: the default of its layout. */
   readonly perMinute?: number
   /** Timeout of the edge's own calls; calls of clients bring their own. */

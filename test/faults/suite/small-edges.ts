@@ -19,7 +19,7 @@ export const verifyOrShed = (reply: Reply) => (isShed(reply) ? undefined : verif
 
 export async function startSmall(context: RunContext, limits: object, cache: object = {}) {
   const upstream = context.keep(await startNodeUpstream({ steady: NODE_MS }))
-  const settings = { cluster: { limits: { perCaller: IN_FLIGHT, ...limits } }, cache }
+  const settings = { cluster: { limits }, cache }
   const start = async () => context.keep(await startEdgeProcess({ nodes: upstream.nodes, settings }))
   return { upstream, replicas: await Promise.all(Array.from({ length: REPLICAS }, start)) }
 }

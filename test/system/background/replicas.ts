@@ -29,7 +29,7 @@ export interface Edge {
   lists(): number
 }
 
-const limits = { inFlight: 4, queue: 256, perCaller: 2, timeout: 20_000, response: 1 << 20 }
+const limits = { inFlight: 4, queue: 256, timeout: 20_000, response: 1 << 20 }
 
 export async function edgeOf(t: Test): Promise<Edge> {
   const redis = await startRedis()

@@ -9,7 +9,7 @@ import { eventually } from '../../support/eventually.ts'
 const times = { interval: 50, slowInterval: 500, timeout: 2000, idleInterval: 60_000, takeover: 1000 }
 const ROUNDS = 6
 const credentials = { mode: 'service', username: 'edge', password: 'only-for-tests' } as const
-const limits = { inFlight: 4, queue: 256, perCaller: 2, timeout: 2000, response: 1 << 20 }
+const limits = { inFlight: 4, queue: 256, timeout: 2000, response: 1 << 20 }
 
 /** A node whose connections end at once, and that counts them. */
 async function brokenNode(t: Test) {

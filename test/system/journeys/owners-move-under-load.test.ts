@@ -4,7 +4,7 @@ import { edgeMode } from './edge-mode.ts'
 
 t.test('while agents move, every response has the data of the requested agent', async (t) => {
   const { simulator, ask, lookups } = await edgeMode(t, {
-    cluster: { limits: { inFlight: 8, perCaller: 8 } },
+    cluster: { limits: { inFlight: 8 } },
     settings: {
       cache: { ttl: { agents: '1s', syscollector: '0s' } },
       access: { limits: { requestsPerSecond: 100_000 } },

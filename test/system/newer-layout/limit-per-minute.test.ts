@@ -30,7 +30,7 @@ async function startReplicas(t: Test, perMinute: number) {
   })
   t.teardown(() => simulator.close())
   // Long enough for the calls that are sent, on a busy machine too. Queued ones are refused at its end.
-  const limits = { perMinute, timeout: '8s', inFlight: 8, perCaller: 8 }
+  const limits = { perMinute, timeout: '8s', inFlight: 8 }
   const settings = {
     cluster: { layout: 'newer', discover: false, limits },
     cache: { redis: { url: redis.url, timeout: '1s' }, snapshots: { groups: [] } },

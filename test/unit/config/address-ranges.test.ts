@@ -38,7 +38,7 @@ t.test('the settings, the nodes and the trusted proxies accept the same address 
       createCluster({
         nodes: [{ name: 'master', type: 'master', url: 'http://node.example:1' }],
         discover: false,
-        limits: () => ({ inFlight: 1, queue: 1, perCaller: 1, timeout: 1, response: 1 }),
+        limits: () => ({ inFlight: 1, queue: 1, timeout: 1, response: 1 }),
         credentials: { mode: 'passthrough' },
         allowedAddresses: [range],
       }).close(),

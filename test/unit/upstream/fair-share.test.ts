@@ -7,7 +7,7 @@ const other = (at: number, takes = 100) => ({ at, priority: 'interactive', takes
 
 t.test('the only call of a caller goes before the second call of another', async (t) => {
   const { results } = await run([...crowd(40), other(10)], { inFlight: 1 })
-  t.match(results.at(-1), { waited: 190, acquisition: { ok: true } })
+  t.match(results.at(-1), { waited: 90, acquisition: { ok: true } })
 })
 
 t.test('callers with many calls take turns', async (t) => {

@@ -73,7 +73,6 @@ export async function listen(t: Teardown, server: Server) {
 export const limits: NodeLimits = {
   inFlight: 4,
   queue: 256,
-  perCaller: 2,
   timeout: 20_000,
   response: 64 * 1024 * 1024,
 }

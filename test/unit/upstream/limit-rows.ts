@@ -91,7 +91,7 @@ async function simulate(
   let answers = 0
   const agenda = new Agenda()
   const limiter = createLimiter(
-    () => ({ inFlight, queue: 256, perCaller: 2 }),
+    () => ({ inFlight, queue: 256 }),
     () => now,
     isFixed ? new FixedLimit(inFlight) : undefined,
   )
@@ -99,7 +99,7 @@ async function simulate(
   const request = async (caller: string): Promise<void> => {
     if (now >= end) return
     const endpoint = ENDPOINTS[Math.floor(random() * ENDPOINTS.length)] ?? 'logs'
-    const call: LimitedCall = { priority: 'interactive', caller, endpoint }
+    const call: LimitedCall = { priority: 'interactive', caller, path: '/', endpoint }
     const deadline = deadlineIn(TIMEOUT_MS, () => now, agenda)
     const again = (pause: number) => agenda.add(now + pause + random() * 20, () => request(caller))
     const slot = await limiter.acquire(call, deadline)

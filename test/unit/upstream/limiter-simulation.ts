@@ -27,7 +27,7 @@ export interface Report {
   readonly end: number
 }
 
-const limits = { inFlight: 4, queue: 256, perCaller: 2 }
+const limits = { inFlight: 4, queue: 256 }
 
 /** Creates the limiter of a node that a process shares with no other, and that has no limit of calls per minute. */
 export function createLimiter(
@@ -49,7 +49,7 @@ export async function run(arrivals: readonly Arrival[], overrides: Partial<typeo
   const results: Result[] = []
   const arrive = (arrival: Arrival, index: number) => async () => {
     const { at, takes, timeout = 20_000 } = arrival
-    const call: LimitedCall = { caller: 'ann', endpoint: 'GET /agents', ...arrival }
+    const call: LimitedCall = { caller: 'ann', path: '/agents', endpoint: 'GET /agents', ...arrival }
     const deadline = deadlineIn(timeout, () => now, agenda)
     const acquisition = await limiter.acquire(call, deadline)
     results[index] = { arrival, acquisition, waited: now - at }

@@ -86,28 +86,39 @@ t.test('the queue is served by priority, not by arrival', async (t) => {
   )
 })
 
-t.test('bulk calls use at most half of the slots, and never the last one', async (t) => {
-  const bulk = spread(20, 10, { priority: 'bulk', takes: 5_000 })
-  const { results } = await run([
-    ...bulk,
-    { at: 20, priority: 'write', takes: 10 },
-    { at: 21, priority: 'interactive', takes: 10 },
-  ])
-  t.match(results.slice(-2), [{ waited: 0 }, { waited: 0 }])
-  const started = results.filter(({ arrival, waited }) => arrival.priority === 'bulk' && arrival.at + waited < 5_000)
-  t.equal(started.length, 2)
-  const alone = await run(bulk.slice(0, 3), { inFlight: 1 })
-  t.ok(
-    alone.results.every(({ acquisition }) => acquisition.ok),
-    'with a single slot, bulk calls use it one after the other',
+t.test('bulk calls use at most half of the slots while others wait, and all of them otherwise', async (t) => {
+  const bulk = (takes: number) => spread(20, 10, { priority: 'bulk', takes })
+  const reads = spread(20, 100, { priority: 'interactive', takes: 2_000 })
+  const { results } = await run([...reads, ...bulk(2_000).map((each) => ({ ...each, at: each.at + 100 }))])
+  const inFlight = (priority: Arrival['priority'], at: number) =>
+    results.filter(({ arrival, waited }) => {
+      const start = arrival.at + waited
+      return arrival.priority === priority && start <= at && at < start + arrival.takes
+    }).length
+  for (let at = 500; at < 9_000; at += 500) t.ok(inFlight('bulk', at) <= 2, `${at}`)
+  const alone = await run(bulk(1_000).slice(0, 4))
+  t.same(
+    alone.results.map(({ waited }) => waited),
+    [0, 0, 0, 0],
   )
+})
+
+t.test('a bulk call is queued for half of its timeout at most; Retry-After is when it gets a slot', async (t) => {
+  const call = { at: 0, priority: 'bulk', takes: 2_000, timeout: 8_000 } as const
+  const crowd = Array.from({ length: 12 }, () => ({ ...call, at: 3_000 }))
+  const { results } = await run([call, ...crowd], { inFlight: 1 })
+  const rejected = results.flatMap(({ acquisition, waited }) => (acquisition.ok || waited > 0 ? [] : [acquisition]))
+  t.same(
+    rejected.map(({ retryAfter }) => retryAfter).toSorted((a, b) => a - b),
+    [6, 8, 10, 12, 14, 16, 18, 20, 22],
+  )
+  t.ok(results.every(({ waited }) => waited <= 4_000))
 })
 
 t.test('a call that waits behind higher priorities is rejected at its deadline', async (t) => {
   const writes = spread(200, 19_000, { priority: 'write', takes: 100 })
   const { results } = await run([...writes, { at: 50, priority: 'bulk', takes: 100, timeout: 2_000 }], { inFlight: 1 })
   t.match(results.at(-1), {
-    waited: 2_000,
-    acquisition: { ok: false, fault: 'overloaded', detail: /timed out in the queue/ },
+    acquisition: { ok: false, fault: 'overloaded', detail: /too many bulk calls/ },
   })
 })

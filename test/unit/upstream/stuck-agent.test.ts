@@ -32,7 +32,7 @@ async function start(t: Test, mode: keyof typeof MODES) {
     if (isStuck && request.url?.includes('/005')) held.push(response)
     else envelope(request, response)
   })
-  const limits = { inFlight: SLOTS, perCaller: SLOTS }
+  const limits = { inFlight: SLOTS }
   const { call, status, view } = clusterOf(t, node.url, { ejection: { silence }, limits })
   const read = (path: string, overrides = {}) => call(get(path, { timeout: TIMEOUT_MS, ...overrides }))
   const cluster = {

@@ -17,7 +17,7 @@ const distinctMisses: FaultPromise = {
   title: '10,000 distinct misses: never more calls than the limit, the rest is shed at once or queued briefly',
   planted: 'the concurrency limit is ten times as high',
   async run(context) {
-    const limits = { inFlight: context.planted ? 10 * IN_FLIGHT : IN_FLIGHT, perCaller: 10 * IN_FLIGHT, queue: QUEUE }
+    const limits = { inFlight: context.planted ? 10 * IN_FLIGHT : IN_FLIGHT, queue: QUEUE }
     const { upstream, replicas } = await startSmall(context, limits)
     const requests = context.count(10_000, 400)
     let at = 0
@@ -73,7 +73,7 @@ const retryStorm: FaultPromise = {
   title: 'All nodes answer 503: no retry storm, and normal soon after it',
   planted: 'the nodes stay healthy',
   async run(context) {
-    const { upstream, replicas } = await startSmall(context, { inFlight: 64, perCaller: 64 }, { enabled: false })
+    const { upstream, replicas } = await startSmall(context, { inFlight: 64 }, { enabled: false })
     const draw = (): Call => ({ origin: context.random.of(replicas).url, path: '/agents/001', headers })
     const rate = await affordableRate(context.rate, draw)
     const load = startSteadyLoad({ rate, draw })

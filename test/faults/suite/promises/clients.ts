@@ -87,7 +87,7 @@ const disconnects: FaultPromise = {
   planted: 'no client disconnects',
   async run(context) {
     const upstream = context.keep(await startNodeUpstream({ steady: 10 }))
-    const limits = { inFlight: 64, perCaller: 64, queue: 10_000 }
+    const limits = { inFlight: 64, queue: 10_000 }
     const edge = context.keep(await startEdgeProcess({ nodes: upstream.nodes, settings: { cluster: { limits } } }))
     const call = (at: number): Call => ({ origin: edge.url, path: `/agents/${1000 + (at % 500)}`, headers })
     const few = Array.from({ length: 100 }, (_, at) => call(at))

@@ -14,7 +14,7 @@ const coldStart: FaultPromise = {
   planted: 'the concurrency limit is ten times as high, and no response is stored',
   async run(context) {
     const redis = context.keep(await startRedis())
-    const limits = { inFlight: context.planted ? 10 * IN_FLIGHT : IN_FLIGHT, perCaller: 10 * IN_FLIGHT }
+    const limits = { inFlight: context.planted ? 10 * IN_FLIGHT : IN_FLIGHT }
     const cache = { enabled: !context.planted, ttl: { agents: '60s' }, redis: { url: redis.url } }
     const { upstream, replicas } = await startSmall(context, limits, cache)
     const draw = (): Call => {
@@ -56,7 +56,7 @@ const shedOrder: FaultPromise = {
   planted: 'the interactive reads alone are three times the capacity',
   async run(context) {
     const upstream = context.keep(await startNodeUpstream({ steady: NODE_MS }))
-    const limits = { inFlight: SHED_FLIGHT, perCaller: SHED_FLIGHT, queue: QUEUE }
+    const limits = { inFlight: SHED_FLIGHT, queue: QUEUE }
     const settings = { cluster: { limits }, cache: { enabled: false } }
     const edge = context.keep(await startEdgeProcess({ nodes: upstream.nodes, settings }))
     const capacity = (1000 * SHED_FLIGHT) / NODE_MS

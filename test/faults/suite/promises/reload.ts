@@ -37,7 +37,7 @@ const topology: FaultPromise = {
   planted: 'the configuration is not changed',
   async run(context): Promise<readonly Figure[]> {
     const cluster = context.keep(await startClusterProcess({ workers: WORKERS, agents: 20, distributed: false }))
-    const joining = { distribution: 'edge', limits: { inFlight: 32, perCaller: 32 } }
+    const joining = { distribution: 'edge', limits: { inFlight: 32 } }
     const settings = { cache: { enabled: false }, cluster: joining }
     const edge = context.keep(await startEdgeProcess({ nodes: cluster.nodes, settings }))
     // A joined read asks every node that the edge has.

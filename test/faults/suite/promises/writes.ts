@@ -30,7 +30,7 @@ const unknownOutcome: FaultPromise = {
   async run(context): Promise<readonly Figure[]> {
     const upstream = context.keep(await startNodeUpstream())
     const timeout = `${TIMEOUT_MS}ms`
-    const limits = { inFlight: AT_ONCE, perCaller: AT_ONCE, timeout, slowTimeout: timeout }
+    const limits = { inFlight: AT_ONCE, timeout, slowTimeout: timeout }
     const settings = { cluster: { limits }, cache: { ttl: { agents: '60s' } } }
     const edge = context.keep(await startEdgeProcess({ nodes: upstream.nodes, settings }))
     const read = (at: number, origin = edge.url): Call => ({ origin, path: `/agents/${register(at)}`, headers })
@@ -151,7 +151,7 @@ const idleConnections: FaultPromise = {
   planted: 'the node resets every tenth request',
   async run(context) {
     const upstream = context.keep(await startNodeUpstream({ delay: 3 }))
-    const settings = { cluster: { limits: { inFlight: 32, perCaller: 32 } }, cache: { enabled: false } }
+    const settings = { cluster: { limits: { inFlight: 32 } }, cache: { enabled: false } }
     const edge = context.keep(await startEdgeProcess({ nodes: upstream.nodes, settings }))
     const [node] = upstream.nodes
     await node?.proxy.set(context.planted ? { kind: 'cut', after: 20 } : { kind: 'idleClose', least: 1, most: 40 })

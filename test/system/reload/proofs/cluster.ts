@@ -204,33 +204,6 @@ export const proofs: readonly Proof[] = [
     },
   },
   {
-    start: { settings: { cluster: { limits: { inFlight: 2, perCaller: 2 } } } },
-    changes: { 'cluster.limits.perCaller': 1 },
-    before: 'admin',
-    after: 'reader',
-    observe: async (edge) => {
-      const { simulator } = edge
-      const [slow, fast] = [unique(), unique()]
-      await simulator.faults.set('master', { delay: 3000, only: ({ url }) => url.includes(slow) })
-      const from = simulator.seen.length
-      const arrived = (text: string) => simulator.seen.slice(from).filter(({ url }) => url.includes(text))
-      const queued = async () =>
-        sumOf(samplesOf(await edge.operations('/metrics')), 'edge_node_queue', { node: 'master' })
-      const read = (user: string, text: string) =>
-        fetch(`${edge.edge.url}/agents?search=${text}${unique()}`, {
-          headers: { authorization: edge.edge.authorization(user) },
-        })
-      const reads = [read('admin', slow), read('admin', slow)]
-      await eventually(() => arrived(slow).length === 2)
-      reads.push(read('admin', `${fast}admin`))
-      await eventually(async () => (await queued()) === 1)
-      reads.push(read('reader', `${fast}reader`))
-      await Promise.all(reads)
-      await simulator.faults.clear()
-      return /admin|reader/.exec(arrived(fast)[0]?.url ?? '')?.[0]
-    },
-  },
-  {
     start: { settings: { cluster: { limits: { timeout: '300ms' } } } },
     changes: { 'cluster.limits.slowTimeout': '300ms' },
     before: OK,

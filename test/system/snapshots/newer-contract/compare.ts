@@ -161,7 +161,7 @@ const settings = {
   cluster: {
     layout: 'newer',
     discover: false,
-    limits: { timeout: '60s', perMinute: 0, inFlight: 16, perCaller: 16 },
+    limits: { timeout: '60s', perMinute: 0, inFlight: 16 },
   },
   access: { limits: { requestsPerSecond: 100_000, hitsPerSecond: 100_000 } },
   cache: {

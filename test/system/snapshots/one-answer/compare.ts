@@ -156,7 +156,7 @@ function isFromNode({ body }: Answered): boolean {
 /** All rows stay fresh during a run. */
 function settingsOf(layout: Layout, groups: readonly string[]) {
   return {
-    cluster: { layout, discover: false, limits: { timeout: '60s', perMinute: 0, inFlight: 16, perCaller: 16 } },
+    cluster: { layout, discover: false, limits: { timeout: '60s', perMinute: 0, inFlight: 16 } },
     access: { limits: { requestsPerSecond: 100_000, hitsPerSecond: 100_000 } },
     cache: {
       snapshots: { groups: [...groups] },

@@ -1,0 +1,148 @@
+/** Flows share a node in node time, those that have used little lately come first, and bulk is what always has a call waiting. */
+import { assert, asyncProperty, constantFrom, integer, record, uniqueArray } from 'fast-check'
+import t from 'tap'
+import { type Flow, Flows, isBulkFlow, PAUSE_MS } from '../../../src/upstream/flows.ts'
+import type { LimitedCall } from '../../../src/upstream/limiter.ts'
+import { Agenda, createLimiter, deadlineIn, run, settled, spread } from './limiter-simulation.ts'
+
+interface Client {
+  readonly name: string
+  /** Milliseconds on the node. */
+  readonly takes: number
+  /** Milliseconds between an answer and the next call. */
+  readonly thinks: number
+}
+
+interface Sample {
+  readonly name: string
+  readonly isBulk: boolean
+  readonly arrival: number
+  readonly start: number
+  readonly end: number
+}
+
+/** Clients that send a call after the other, in virtual time. Returns their calls, in order of their ends. */
+async function serve(clients: readonly Client[], inFlight: number, duration: number): Promise<readonly Sample[]> {
+  let now = 0
+  const agenda = new Agenda()
+  const samples: Sample[] = []
+  const limits = { inFlight, queue: 1000 }
+  const limiter = createLimiter(
+    () => limits,
+    () => now,
+  )
+  const request = async (client: Client): Promise<void> => {
+    const { name, takes, thinks } = client
+    const arrival = now
+    const call: LimitedCall = {
+      priority: 'interactive',
+      caller: 'ann',
+      flow: name,
+      path: '/',
+      endpoint: `GET /${takes}`,
+    }
+    const slot = await limiter.acquire(
+      call,
+      deadlineIn(10 * duration, () => now, agenda),
+    )
+    if (!slot.ok) throw new Error(slot.detail)
+    const start = now
+    agenda.add(now + takes, async () => {
+      limiter.release(call, start, 'success')
+      samples.push({ name, isBulk: name.startsWith('bulk'), arrival, start, end: now })
+      agenda.add(now + thinks, () => request(client))
+    })
+  }
+  for (const client of clients) agenda.add(0, () => request(client))
+  for (let event = agenda.next(); event !== undefined && event.at < duration; event = agenda.next()) {
+    now = event.at
+    void event.run()
+    await settled()
+  }
+  return samples
+}
+
+const times = constantFrom(50, 100, 200, 400, 800)
+
+t.test('flows that always have a call waiting get equal node time, within two calls', async (t) => {
+  const clients = uniqueArray(record({ id: integer({ min: 1, max: 99 }), takes: times }), {
+    selector: ({ id }) => id,
+    minLength: 2,
+    maxLength: 6,
+  })
+  const property = asyncProperty(clients, async (drawn) => {
+    const all = drawn.map(({ id, takes }) => ({ name: `bulk ${id}`, takes, thinks: 0 }))
+    const samples = await serve([...all, ...all, ...all], 1, 30_000)
+    const used = all.map(({ name }) =>
+      samples.filter((each) => each.name === name).reduce((sum, { start, end }) => sum + end - start, 0),
+    )
+    const quantum = 2 * Math.max(...all.map(({ takes }) => takes))
+    return Math.max(...used) - Math.min(...used) <= quantum
+  })
+  await t.resolves(assert(property, { numRuns: 10 }))
+})
+
+t.test('no flow starves, and a client that thinks waits for one call at most', async (t) => {
+  const property = asyncProperty(integer({ min: 2, max: 12 }), times, async (count, takes) => {
+    const crowd = Array.from({ length: count }, (_, at) => ({ name: `bulk ${at}`, takes, thinks: 0 }))
+    const samples = await serve([...crowd, { name: 'ann', takes, thinks: 2 * PAUSE_MS }], 2, 60_000)
+    const late = samples.filter(({ arrival }) => arrival > 30_000)
+    const everyone = crowd.every(({ name }) => late.some((each) => each.name === name))
+    return everyone && late.every(({ name, arrival, start }) => name !== 'ann' || start - arrival <= takes)
+  })
+  await t.resolves(assert(property, { numRuns: 10 }))
+})
+
+t.test('bulk has at most half of the slots while an interactive call waits, and all of them otherwise', async (t) => {
+  const bulk = Array.from({ length: 8 }, (_, at) => ({ name: `bulk ${at}`, takes: 500, thinks: 0 }))
+  const people = Array.from({ length: 12 }, (_, at) => ({ name: `ann ${at}`, takes: 500, thinks: 2_000 }))
+  const both = await serve([...bulk, ...people], 4, 60_000)
+  const shared = both.filter(({ start, isBulk }) => isBulk && start > 30_000)
+  // People need 12 calls in 2.5 s, the node has 20.
+  t.ok(shared.length >= 30 * 2, `${shared.length}`)
+  const alone = await serve(bulk, 4, 60_000)
+  t.ok(alone.filter(({ start }) => start > 30_000).length >= 30 * 8 - 8)
+})
+
+t.test('a later page of a collection is bulk, the first one and other lists are not', (t) => {
+  const flows = new Flows()
+  const isBulk = (path: string, now: number) => {
+    const call = flows.enter({ caller: 'ann', flow: 'ann 1', path }, now)
+    const result = isBulkFlow(call.flow)
+    flows.leave(call, 10, now)
+    return result
+  }
+  t.same(
+    ['/agents?limit=20&offset=20', '/rules?limit=20&offset=40', '/agents'].map((path) => isBulk(path, 0)),
+    [false, false, false],
+  )
+  t.same(
+    ['/agents?limit=20', '/agents?limit=20&offset=20', '/agents?offset=40&limit=20'].map((path) => isBulk(path, 10)),
+    [false, true, true],
+  )
+  t.notOk(isBulk('/agents?limit=20&offset=60', 10 + PAUSE_MS), 'a person reads before the next page')
+  t.end()
+})
+
+t.test('a connection of its own makes a client of a shared account a flow of its own', async (t) => {
+  const crowd = spread(40, 1, { priority: 'interactive', takes: 100, flow: 'dashboard 10.0.0.1 1' })
+  const { results } = await run(
+    [...crowd, { at: 10, priority: 'interactive', takes: 100, flow: 'dashboard 10.0.0.1 2' }],
+    {
+      inFlight: 1,
+    },
+  )
+  t.match(results.at(-1), { waited: 90, acquisition: { ok: true } })
+})
+
+t.test('flows without calls are forgotten', (t) => {
+  const flows = new Flows()
+  const seen = new Set<Flow>()
+  for (let now = 0; now < 10 * PAUSE_MS; now += PAUSE_MS) {
+    const call = flows.enter({ caller: 'ann', flow: 'ann 1', path: '/agents' }, now)
+    seen.add(call.flow)
+    flows.leave(call, 5_000, now)
+  }
+  t.equal(seen.size, 10)
+  t.end()
+})
