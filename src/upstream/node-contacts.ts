@@ -166,10 +166,11 @@ export class NodeContacts {
 
   /**
    * Returns whether this replica sends the next of the probes that have this interval. `ago`: milliseconds since its own
-   * last call. `latest`: the same of the other replicas.
+   * last call. `latest`: the same of the other replicas: it takes over from one whose last call is older by two slow intervals,
+   * which are two reports and one probe more.
    */
   #isOwnTurn(interval: number, ago: number, latest: number): boolean {
-    return ago >= interval && latest >= (latest < ago ? interval + this.#times.takeover : interval)
+    return ago >= interval && latest >= (latest < ago ? interval + 2 * this.#times.slowInterval : interval)
   }
 
   get #inUse(): readonly string[] {

@@ -9,7 +9,7 @@ import type { DrainedNodes } from './drains.ts'
 import { NodeHealth } from './health.ts'
 import type { LayoutState } from './layouts.ts'
 import { ConcurrencyLimiter } from './limiter.ts'
-import type { ClusterSettings, NodeSetting, NodeStatus } from './options.ts'
+import type { ClusterSettings, NodeSetting } from './options.ts'
 import type { PassedOnCalls } from './passed-on-calls.ts'
 import { probeAlive, probeExecution, type Recognition, recogniseLayout } from './probes.ts'
 import { createStack, failureOfUnknownLayout, type Stack } from './stack.ts'
@@ -194,10 +194,7 @@ export class UpstreamNode {
     return this.#stack.probe({ ...call, connection: 'new', authorization })
   }
 
-  status(): Pick<
-    NodeStatus,
-    'inFlight' | 'limit' | 'slots' | 'queue' | 'budget' | 'ejectedFor' | 'hangs' | 'lastFailure'
-  > {
+  status() {
     const { inFlight, limit, usable, queue } = this.limiter
     const budget = this.#budgetInUse()?.state
     const { ejectedFor, lastFailure, isSilent, isHanging } = this.health

@@ -93,8 +93,6 @@ export interface ContactTimes {
   readonly timeout: number
   /** Age of the last call from which a node that answered is called again: nothing else would show that it fails. */
   readonly idleInterval: number
-  /** How much older the last call of another replica must be before this one takes over: two reports and one probe more. */
-  readonly takeover: number
 }
 
 export type ClusterLog = (level: 'info' | 'warn', message: string, fields: Readonly<Record<string, unknown>>) => void
@@ -210,7 +208,6 @@ const CONTACT_TIMES: ContactTimes = {
   slowInterval: 5_000,
   timeout: 5_000,
   idleInterval: 15_000,
-  takeover: 10_000,
 }
 
 const DEFAULTS = {

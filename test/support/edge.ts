@@ -32,7 +32,7 @@ const staleWhileRevalidate = Object.fromEntries(cacheGroups.map((group) => [grou
 const REDIS_TIMEOUT = '1s'
 
 /** How nodes are tried that no client calls: the times that apply. */
-export const CONTACTS = { interval: 1_000, slowInterval: 5_000, timeout: 5_000, idleInterval: 15_000, takeover: 10_000 }
+export const CONTACTS = { interval: 1_000, slowInterval: 5_000, timeout: 5_000, idleInterval: 15_000 }
 
 /** Tests count the calls of nodes. On a busy machine a test may take longer than 15 s, after which idle nodes are probed. */
 const NEVER_MS = 86_400_000
@@ -53,7 +53,6 @@ export const SHORT_CONTACTS = {
   slowInterval: 1_000,
   timeout: 1_000,
   idleInterval: 3_000,
-  takeover: 2_000,
 }
 
 /** Tests count calls of nodes, and the default compares one hit in a thousand. Tests of comparisons set their own share. */

@@ -6,7 +6,7 @@ import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { type Cluster, createCluster } from '../../../src/upstream/index.ts'
 import { eventually } from '../../support/eventually.ts'
 
-const times = { interval: 50, slowInterval: 500, timeout: 2000, idleInterval: 60_000, takeover: 1000 }
+const times = { interval: 50, slowInterval: 500, timeout: 2000, idleInterval: 60_000 }
 const ROUNDS = 6
 const credentials = { mode: 'service', username: 'edge', password: 'only-for-tests' } as const
 const limits = { inFlight: 4, queue: 256, timeout: 2000, response: 1 << 20 }

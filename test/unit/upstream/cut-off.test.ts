@@ -14,9 +14,9 @@ const STEP_MS = 500
 const REPORT_INTERVAL_MS = 2_000
 const CALL_MS = 5
 const CLIENT_INTERVAL_MS = 3_000
-const times = { interval: 1_000, slowInterval: 5_000, timeout: 5_000, idleInterval: 15_000, takeover: 10_000 }
+const times = { interval: 1_000, slowInterval: 5_000, timeout: 5_000, idleInterval: 15_000 }
 /** Until each replica knows of the latest loss: an idle node is called within this time, and its report follows. */
-const SETTLED_MS = times.idleInterval + times.takeover + times.slowInterval + 2 * REPORT_INTERVAL_MS
+const SETTLED_MS = times.idleInterval + 3 * times.slowInterval + 2 * REPORT_INTERVAL_MS
 
 /** `lostAt`: when the link of a replica to a node is lost, in milliseconds of the test; Infinity: never. */
 interface World {
