@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import { type ByteRange, type EnvelopeMembers, scan, scanInTurns } from './envelope-scan.ts'
 import { EdgeError } from './errors.ts'
+import { parseInTurns } from './json-parse.ts'
 import { OPEN, skipSpace, valueIn } from './json-scan.ts'
 import { digestInTurns } from './long-values.ts'
 import { AbandonedError } from './presence.ts'
@@ -122,7 +123,15 @@ export function parseEnvelope(response: EdgeResponse): EnvelopeContents {
 
 /** Parses a body whose envelope was checked when it came in. */
 export function parseBody(body: Buffer): EnvelopeContents {
-  const { error, message, data } = JSON.parse(body.toString()) as Readonly<Record<string, unknown>>
+  return contentsOf(JSON.parse(body.toString()))
+}
+
+/** As `parseBody`, in turns of the event loop. */
+export async function parseBodyInTurns(body: Buffer): Promise<EnvelopeContents> {
+  return contentsOf((await parseInTurns(body)) as Readonly<Record<string, unknown>>)
+}
+
+function contentsOf({ error, message, data }: Readonly<Record<string, unknown>>): EnvelopeContents {
   return {
     error: parseErrorNumber(error) ?? UNKNOWN_ERROR,
     ...(typeof message === 'string' && { message }),

@@ -1,5 +1,6 @@
 /** Work on long bytes and texts, in turns of the event loop: copied, hashed and printed as JSON. */
 import { createHash } from 'node:crypto'
+import { StringDecoder } from 'node:string_decoder'
 import { type CooperativeTask, isTurnOver, isTurnOverNow, PAUSE, runTask, waitForTurn } from './turns.ts'
 
 const SLICE_BYTES = 256 * 1024
@@ -22,7 +23,19 @@ export async function concatInTurns(chunks: readonly Buffer[]): Promise<Buffer> 
   if (first !== undefined && chunks.length === 1) return first
   const whole = Buffer.allocUnsafeSlow(chunks.reduce((length, chunk) => length + chunk.length, 0))
   let length = 0
-  for (const chunk of chunks) for await (const part of partsInTurns(chunk)) length += part.copy(whole, length)
+  let copied = 0
+  for (const chunk of chunks) {
+    if (chunk.length > SLICE_BYTES) {
+      for await (const part of partsInTurns(chunk)) length += part.copy(whole, length)
+      continue
+    }
+    if (copied > SLICE_BYTES) {
+      await waitForTurn(SLICE_MS)
+      copied = 0
+    }
+    copied += chunk.length
+    length += chunk.copy(whole, length)
+  }
   return whole
 }
 
@@ -31,6 +44,14 @@ export async function digestInTurns(bytes: Buffer, encoding: 'hex' | 'base64url'
   const hash = createHash('sha256')
   for await (const part of partsInTurns(bytes)) hash.update(part)
   return hash.digest(encoding)
+}
+
+/** Returns the text of UTF-8. */
+export async function textInTurns(bytes: Buffer): Promise<string> {
+  const decoder = new StringDecoder('utf8')
+  let text = ''
+  for await (const part of partsInTurns(bytes)) text += decoder.write(part)
+  return text + decoder.end()
 }
 
 /** Characters that are printed at once. */
@@ -59,19 +80,20 @@ class Printed {
   }
 }
 
+/** Small values are printed natively, which is several times faster. */
 function* print(printed: Printed, value: unknown): CooperativeTask<void> {
   if (isTurnOver()) yield PAUSE
-  if (typeof value === 'string' && value.length > PIECE_CHARS) yield* printLong(printed, value)
-  else if (typeof value !== 'object' || value === null) printed.add(JSON.stringify(value) ?? 'null')
+  if (sizeLeft(value, PIECE_CHARS) >= 0) printed.add(JSON.stringify(value) ?? 'null')
+  else if (typeof value === 'string') yield* printLong(printed, value)
   else if (Array.isArray(value)) {
     for (const [at, item] of value.entries()) {
       printed.add(at === 0 ? '[' : ',')
       yield* print(printed, item)
     }
-    printed.add(value.length === 0 ? '[]' : ']')
+    printed.add(']')
   } else {
     let before = '{'
-    for (const [name, member] of Object.entries(value)) {
+    for (const [name, member] of Object.entries(Object(value))) {
       if (member === undefined) continue
       printed.add(before)
       yield* print(printed, name)
@@ -79,8 +101,24 @@ function* print(printed: Printed, value: unknown): CooperativeTask<void> {
       yield* print(printed, member)
       before = ','
     }
-    printed.add(before === '{' ? '{}' : '}')
+    printed.add('}')
   }
+}
+
+/** Returns how much of the budget of characters a value leaves; negative: it needs more. */
+function sizeLeft(value: unknown, budget: number): number {
+  if (typeof value === 'string') return budget - value.length - 2
+  if (typeof value !== 'object' || value === null) return budget - 4
+  let left = budget - 2
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length && left >= 0; at += 1) left = sizeLeft(value[at], left)
+    return left
+  }
+  for (const name in value) {
+    if (left < 0) break
+    left = sizeLeft(Reflect.get(value, name), left - name.length)
+  }
+  return left
 }
 
 /** Pieces begin and end between characters, also those of two code units. */

@@ -162,21 +162,22 @@ function parseSingleRow(bytes: Buffer): Row | undefined {
 }
 
 /** Filters, search and select apply here, because the endpoint for one agent has none. Returns the rows per node. */
-function collectSingleRows(
+async function collectSingleRows(
   { request }: JoinedRead,
   { source }: AgentRowsKind,
   found: readonly SingleRow[],
-): readonly NodeRows[] {
+): Promise<readonly NodeRows[]> {
   const nodes = [...new Set(found.map(({ node }) => node))]
   const parameters = omitParameters(request.query, 'offset', 'limit', 'sort', 'select', 'agent_id')
   const filters = parseCollectionRequest(parameters, new Date())
   const { pick, compare } = compileMatching(filters, source, [], ({ row = {} }: SingleRow) => row)
   const project = compileProjection(selectWithSortFields(request.query, source).select, source)
-  return nodes.map((node) => {
+  const rowsOf = async (node: string): Promise<NodeRows> => {
     const matches = found.flatMap((one) => (one.node === node && one.row !== undefined ? (pick(one) ?? []) : []))
     const items = matches.sort(compare).map(({ item: { id, row = {} } }) => withAgentId(project(row) as Row, id, node))
-    return { node, total: items.length, rows: printRows(items), isSorted: false }
-  })
+    return { node, total: items.length, rows: await printRows(items), isSorted: false }
+  }
+  return Promise.all(nodes.map(rowsOf))
 }
 
 function withAgentId(row: Row, id: string, node: string): Row {

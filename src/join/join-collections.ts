@@ -3,8 +3,7 @@
  * (`/cluster/:node_ids/…`). `all-agents.ts` joins the rows of all agents.
  */
 import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
-import { parseBody } from '../core/envelope.ts'
-import { endOfValue, skipSpace } from '../core/json-scan.ts'
+import { parseBodyInTurns } from '../core/envelope.ts'
 import { AbandonedError } from '../core/presence.ts'
 import type { EdgeRead, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
@@ -23,7 +22,7 @@ import {
   pageWindowOf,
   startJoinedRead,
 } from './joined-read.ts'
-import { createPartError, createUnreadableError, readNodeRows, roundUpLimit } from './node-part.ts'
+import { createPartError, readNodeRows, roundUpLimit } from './node-part.ts'
 import { mergeCollection, refuseRequest, respondWithFirstError } from './rules/collection.ts'
 
 /**
@@ -182,9 +181,8 @@ async function mergeResponses(read: JoinedRead, ofNode: ReadEndpoint, nodes: rea
   const items = await Promise.all(
     nodes.map(async (node) => {
       const part = await fetchPart(node, createPartRequest(read, ofNode, node, query))
-      if (part.ok && !isNestedTooDeeply(part.response.body))
-        return { node, rows: parseItems(part.response.body, node, ofNode) }
-      report.addError(node, part.ok ? createUnreadableError('nested too deeply') : part.error)
+      if (part.ok) return { node, rows: await parseItems(part.response.body, node, ofNode) }
+      report.addError(node, part.error)
       return { node, rows: [] }
     }),
   )
@@ -194,10 +192,11 @@ async function mergeResponses(read: JoinedRead, ofNode: ReadEndpoint, nodes: rea
   const source = createItemSource(sort, all)
   const searched = parseCollectionRequest(search === undefined ? {} : { search }, new Date())
   const { pick } = compileMatching(searched, source, all, (row: Row) => row)
-  const rows = items.map(({ node, rows }) => {
+  const print = async ({ node, rows }: { readonly node: string; readonly rows: readonly Row[] }) => {
     const matches = rows.filter(pick)
-    return { node, total: matches.length, rows: printRows(matches), isSorted: false }
-  })
+    return { node, total: matches.length, rows: await printRows(matches), isSorted: false }
+  }
+  const rows = await Promise.all(items.map(print))
   const options = { sort, source, ...parsePage(pageWindowOf(request)) }
   return traceAsync(request.trace, 'merge', () => mergeCollection(rows, options, report))
 }
@@ -213,14 +212,13 @@ function createItemSource(sort: string | undefined, rows: readonly Row[]): Array
   return { engine: 'array', sortable }
 }
 
-/** JSON.parse accepts such data, but search, sort and JSON.stringify would exceed the stack. */
-function isNestedTooDeeply(bytes: Buffer): boolean {
-  return endOfValue(bytes, skipSpace(bytes, 0)) < 0
-}
-
 /** A `node_name` of the node itself is replaced. A value that is not an object becomes the member of a new one. */
-function parseItems(bytes: Buffer, node: string, { response: { data: shape } }: Endpoint): readonly Row[] {
-  const { data } = parseBody(bytes)
+async function parseItems(
+  bytes: Buffer,
+  node: string,
+  { response: { data: shape } }: Endpoint,
+): Promise<readonly Row[]> {
+  const { data } = await parseBodyInTurns(bytes)
   const toItem = (value: unknown): Row => {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
       const { [NODE_NAME]: _, ...own } = value as Row

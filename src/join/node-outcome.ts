@@ -1,9 +1,8 @@
 /** What one node did with a write or a check, as a value: the failure of one node must not hide what the others did. */
-import { envelopeOf, isOutcomeUnknown, isUnfinished, parseBody } from '../core/envelope.ts'
+import { envelopeOf, isOutcomeUnknown, isUnfinished, parseBodyInTurns } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse, EnvelopeResponse, JoinedOrigin } from '../core/response.ts'
-import { waitForJsonTurn } from '../core/turns.ts'
 import { fetchPart, type PartError, type ReceivedPart, toPartError } from './node-part.ts'
 import { type NodeReport, originWith } from './node-report.ts'
 
@@ -34,8 +33,8 @@ export async function callNode<R extends EdgeRequest>(
   }
   report.addPart(node, part)
   const { response } = part
-  await waitForJsonTurn(response.body.length)
-  return { node, part, data: parseBody(response.body).data, isUnknown: isUnfinished(response) }
+  const { data } = await parseBodyInTurns(response.body)
+  return { node, part, data, isUnknown: isUnfinished(response) }
 }
 
 /** Names the node in unexpected errors of a call: they may become the error of the whole request. */

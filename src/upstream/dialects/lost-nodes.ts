@@ -5,6 +5,8 @@
  */
 import type { WithoutLost } from '../../catalogue/endpoint.ts'
 import { findListInTurns } from '../../core/envelope.ts'
+import { parseInTurns } from '../../core/json-parse.ts'
+import { concatInTurns, jsonInTurns } from '../../core/long-values.ts'
 import {
   type CallNode,
   type ClusterView,
@@ -16,7 +18,7 @@ import {
 } from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
 import { PROBLEM_TYPE, REFUSED_BY_RIGHTS } from '../../core/response.ts'
-import { ownField, ownText, parseJson } from '../../core/values.ts'
+import { ownField, ownText } from '../../core/values.ts'
 import { dataIn } from '../probes.ts'
 import { createNeededRead, fillPath } from './dialect.ts'
 import { ALL_FAILED, NO_AGENT, NO_SUCH_NODE, SOME_FAILED, UNKNOWN_NODE } from './newer/content.ts'
@@ -228,19 +230,21 @@ async function addFailed(body: Buffer, { added, isLeftOut, message }: FailedItem
   const found = await findListInTurns(body, 'affected_items', 'total_affected_items')
   if (found === undefined) return body
   const { rows, total } = found
-  const others = parseJson(Buffer.concat([body.subarray(0, rows.from), body.subarray(rows.to)]))
+  const others = await parseInTurns(await concatInTurns([body.subarray(0, rows.from), body.subarray(rows.to)]))
   const { affected_items: _, ...data } = Object(ownField(others, 'data')) as { affected_items?: unknown }
   const before = ownField(data, 'failed_items')
   const stay = Array.isArray(before) ? (before as FailedItem[]).filter(({ error }) => !isLeftOut(error.code)) : []
   const failed = mergeItems([...stay, ...added])
   const count = failed.reduce((sum, { id }) => sum + id.length, 0)
-  const changed = JSON.stringify({ ...data, total_failed_items: count, failed_items: failed })
+  const changed = await jsonInTurns({ ...data, total_failed_items: count, failed_items: failed })
   const error = count === 0 ? 0 : total > 0 ? SOME_FAILED : ALL_FAILED
   const text = error === SOME_FAILED ? message : ownField(others, 'message')
-  return Buffer.concat([
+  return concatInTurns([
     Buffer.from('{"data":{"affected_items":['),
     body.subarray(rows.from, rows.to),
-    Buffer.from(`],${changed.slice(1)},${JSON.stringify({ message: text, error }).slice(1)}`),
+    Buffer.from('],'),
+    changed.subarray(1),
+    Buffer.from(`,${JSON.stringify({ message: text, error }).slice(1)}`),
   ])
 }
 

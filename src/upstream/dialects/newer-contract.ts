@@ -7,10 +7,11 @@ import { Readable } from 'node:stream'
 import type { PassesOnTo } from '../../catalogue/endpoint.ts'
 import { isNodeFailureError, isUnfinishedError, readEnvelopeInTurns, UNKNOWN_ERROR } from '../../core/envelope.ts'
 import { EdgeError } from '../../core/errors.ts'
+import { parseInTurns } from '../../core/json-parse.ts'
+import { concatInTurns } from '../../core/long-values.ts'
 import type { CallNode, NodeResponse, NodeResult, PassedOnTo } from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
 import { PROBLEM_TYPE, type RowRanges } from '../../core/response.ts'
-import { waitForJsonTurn } from '../../core/turns.ts'
 import { ownField, ownText, parseJson } from '../../core/values.ts'
 import { dataIn, versionIn } from '../probes.ts'
 import {
@@ -231,8 +232,8 @@ const SUMMARIES: ReadonlySet<number> = new Set([1, 2])
 /** Parses a list within the body. The rest of the body, such as 100,000 rows, is not parsed. */
 async function parseList(body: Buffer, list: RowRanges | undefined): Promise<readonly unknown[]> {
   if (list === undefined) return []
-  await waitForJsonTurn(list.to - list.from)
-  return JSON.parse(`[${body.subarray(list.from, list.to)}]`)
+  const bytes = await concatInTurns([Buffer.from('['), body.subarray(list.from, list.to), Buffer.from(']')])
+  return (await parseInTurns(bytes)) as readonly unknown[]
 }
 
 /**

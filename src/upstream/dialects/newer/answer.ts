@@ -7,9 +7,10 @@ import type {
   ResponseRule,
   TextVariant,
 } from '../../../catalogue/newer/translation.ts'
-import { envelopeOf } from '../../../core/envelope.ts'
+import { jsonInTurns } from '../../../core/long-values.ts'
 import type { NodeResponse } from '../../../core/node-call.ts'
 import { OF_NODE } from '../../../core/response.ts'
+import { inTurns } from '../../../core/turns.ts'
 import { ownEntry } from '../../../core/values.ts'
 import { collect } from '../../../query/collect.ts'
 import { type CollectionPage, parseCollectionRequest } from '../../../query/request.ts'
@@ -31,7 +32,7 @@ type ByEdge = Readonly<Record<string, string>> | undefined
  * Returns the answer of a reply. `byEdge`: parameters that the edge evaluates over the rows. Throws RefusedError and
  * CollectionError for what the classic layout refuses.
  */
-export function answerOf(conversation: Conversation, reply: Reply, byEdge?: ByEdge): Answer {
+export async function answerOf(conversation: Conversation, reply: Reply, byEdge?: ByEdge): Promise<Answer> {
   const { content } = reply
   if (content.kind === 'file') {
     const { response: rule } = conversation.translation
@@ -41,15 +42,15 @@ export function answerOf(conversation: Conversation, reply: Reply, byEdge?: ByEd
     const error = errorOfProblem(conversation, content)
     if (typeof error === 'object') return answerError(reply, error)
     if (error === 'failedItems')
-      return answerData(reply, dataOf(conversation, allFailed(conversation, content), undefined))
-    return answerData(reply, dataWithout(conversation, error, content.code))
+      return answerData(reply, await dataOf(conversation, allFailed(conversation, content), undefined))
+    return answerData(reply, await dataWithout(conversation, error, content.code))
   }
   checkData(conversation, reply.response, content)
   const failure = failureOfWhole(conversation, content)
-  if (failure === undefined) return answerData(reply, dataOf(conversation, content, byEdge))
+  if (failure === undefined) return answerData(reply, await dataOf(conversation, content, byEdge))
   const { meaning, code, message } = failure
   if (typeof meaning === 'number') return answerError(reply, errorOf(meaning, code, message))
-  return answerData(reply, dataWithout(conversation, meaning, code))
+  return answerData(reply, await dataWithout(conversation, meaning, code))
 }
 
 /** The kinds of responses that are made of `affected_items`. */
@@ -70,23 +71,27 @@ function checkData(
 /** Asks the node as often as the request needs. Throws what `Conversation.send` throws, ClassicFault and EdgeError. */
 export type RunPlan = (conversation: Conversation) => Promise<Answer>
 
-export function answerError(reply: Partial<Reply>, { code, message, status }: ClassicError): Answer {
+export async function answerError(reply: Partial<Reply>, { code, message, status }: ClassicError): Promise<Answer> {
   return answer(reply, status, { error: code, message })
 }
 
-export function answerData(reply: Partial<Reply>, data: unknown): Answer {
+export async function answerData(reply: Partial<Reply>, data: unknown): Promise<Answer> {
   return answer(reply, 200, { error: 0, data })
 }
 
-function answer(
+async function answer(
   { response }: Partial<Reply>,
   status: number,
   envelope: { readonly error: number; readonly data?: unknown; readonly message?: string },
-): Answer {
+): Promise<Answer> {
+  const body = await jsonInTurns(envelope)
   return {
     ok: true,
     ...(response && { response }),
-    translated: { ok: true, response: envelopeOf(envelope, OF_NODE, status) },
+    translated: {
+      ok: true,
+      response: { kind: 'envelope', status, body, errorNumber: envelope.error, origin: OF_NODE },
+    },
   }
 }
 
@@ -101,7 +106,7 @@ function failureOfWhole(
   return { meaning: meaningOf(code, translation.errors), code, message }
 }
 
-function dataWithout(conversation: Conversation, meaning: NoError, code: number | undefined): unknown {
+async function dataWithout(conversation: Conversation, meaning: NoError, code: number | undefined): Promise<unknown> {
   const { response: rule } = conversation.translation
   if (meaning === 'success' && rule.kind === 'text') return conversation.fill(textOf(conversation, rule, { code }))
   return dataOf(conversation, { ...EMPTY, empty: true }, undefined)
@@ -114,25 +119,30 @@ function allFailed(conversation: Conversation, { code = 0, detail }: Problem): S
 const EMPTY: Success = { kind: 'success', data: {}, error: 0, items: [], total: 0, failed: [], message: '' }
 
 /** Returns the classic `data`. Throws RefusedError and CollectionError. `empty`: there is nothing, which is no error. */
-export function dataOf(
+async function dataOf(
   conversation: Conversation,
   content: Success & { readonly empty?: true },
   byEdge: ByEdge,
-): unknown {
+): Promise<unknown> {
   const { response: rule } = conversation.translation
   const convert = createRowConverter(conversation.rows)
   const items = content.items ?? []
+  const converted = async (): Promise<unknown[]> => {
+    const rows: unknown[] = []
+    for await (const part of inTurns(items)) for (const item of part) rows.push(convert(item))
+    return rows
+  }
   switch (rule.kind) {
     case 'collection':
-      return collectionOf(conversation, items.map(convert), content.total, rule, byEdge)
+      return collectionOf(conversation, await converted(), content.total, rule, byEdge)
     case 'one':
-      return oneOf(conversation, items.map(convert), rule, content.empty === true)
+      return oneOf(conversation, await converted(), rule, content.empty === true)
     case 'object': {
       const data = convert(content.data)
       return rule.only === undefined ? data : pickFields(data as Row, rule.only)
     }
     case 'array':
-      return items.map(convert)
+      return converted()
     case 'keyed':
       return convert(Object.assign({}, ...items))
     case 'text':

@@ -179,7 +179,7 @@ function tooLarge(node: string, reason: string): EdgeError {
 /** The code of the classic layout for an agent without a database. */
 const NO_AGENT_DATABASE = 1600
 
-function answerOfFailure(conversation: Conversation, reply: Reply): Answer {
+function answerOfFailure(conversation: Conversation, reply: Reply): Promise<Answer> {
   const { content } = reply
   const isUnnamed = content.kind === 'problem' && content.code === NO_DATABASE
   return isUnnamed ? answerError(reply, classicError(NO_AGENT_DATABASE)) : answerOf(conversation, reply)

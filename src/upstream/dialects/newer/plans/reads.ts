@@ -167,7 +167,7 @@ export async function download(conversation: Conversation): Promise<Answer> {
 }
 
 /** The node names a file that it lacks as a failed item, and refuses a name that no file can have without a code. */
-function answerMissing(conversation: Conversation, reply: Reply, name: string): Answer {
+function answerMissing(conversation: Conversation, reply: Reply, name: string): Promise<Answer> {
   const { content } = reply
   const error = content.kind === 'problem' && content.code !== undefined && errorOfProblem(conversation, content)
   if (typeof error === 'object') return answerError(reply, error)
