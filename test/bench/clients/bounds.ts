@@ -1,5 +1,5 @@
 /** The greatest age that the edge declares for a response, from the settings of the replicas and the measured fetch time. */
-import { automaticStale, compilePolicy, staleTimesOf } from '../../../src/cache/policy.ts'
+import { compilePolicy, MAX_AUTOMATIC_MS, staleTimesOf } from '../../../src/cache/policy.ts'
 import type { Config } from '../../../src/config/schema.ts'
 import type { Session } from './session.ts'
 
@@ -8,12 +8,14 @@ export interface AgeBound {
   readonly group: string
   /** Seconds, all of them together, for a fetch time in milliseconds. */
   seconds(fetchMs: number): number
+  /** The same of a refusal by rights, which is no status, whatever the endpoint is. */
+  secondsOfRefusal(fetchMs: number): number
 }
 
 /** Returns the bounds in the order of the session. Throws if the cache may not store one of the responses. */
 export function ageBounds({ gets, catalogue }: Session, { cache, cluster }: Config): readonly AgeBound[] {
-  // At its limit of calls per minute, any wait is possible.
-  const longestWait = cluster.layout === 'newer' ? Number.POSITIVE_INFINITY : 0
+  // At its limit of calls per minute, fetches may be late.
+  const atLimit = cluster.layout === 'newer' ? Math.max(MAX_AUTOMATIC_MS, cache.staleIfError) : 0
   return gets.map(({ path }) => {
     const record = catalogue.find((each) => each.method === 'GET' && each.path === path)
     const policy = record === undefined ? 'it is no endpoint' : compilePolicy(record)
@@ -23,11 +25,15 @@ export function ageBounds({ gets, catalogue }: Session, { cache, cluster }: Conf
     const ttl = ttls[path] ?? ttls[group] ?? cache.defaultTtl
     const stales: Readonly<Record<string, number | undefined>> = cache.staleWhileRevalidate
     const lifetimes = { ttl, staleWhileRevalidate: stales[group] ?? 'automatic', staleIfError: 0 } as const
-    const seconds = (fetchMs: number) => {
-      const { staleWhileRevalidate, staleWhileHot = 0 } = staleTimesOf(policy, lifetimes, fetchMs)
-      const whileWaiting = policy.stale === 'allowed' ? automaticStale(ttl, longestWait) : 0
+    const secondsBy = (stale: typeof policy.stale, fetchMs: number) => {
+      const { staleWhileRevalidate, staleWhileHot = 0 } = staleTimesOf({ stale }, lifetimes, fetchMs)
+      const whileWaiting = stale === 'allowed' ? atLimit : 0
       return (ttl + fetchMs + Math.max(staleWhileRevalidate + staleWhileHot, whileWaiting)) / 1000
     }
-    return { group, seconds }
+    return {
+      group,
+      seconds: (fetchMs) => secondsBy(policy.stale, fetchMs),
+      secondsOfRefusal: (fetchMs) => secondsBy('allowed', fetchMs),
+    }
   })
 }

@@ -182,12 +182,20 @@ function nodeFigures(
 
 /** The fetch time is the longest of the endpoint in the whole run, because each answer has the age of another fetch. */
 function ageFigures(session: Session, { gets }: Taken, replicas: Replicas, fetchTimes: FetchTimes): AgeFigures[] {
-  return ageBounds(session, replicas.config).map(({ group, seconds }, get) => {
+  const bounds = ageBounds(session, replicas.config)
+  const figures = bounds.map(({ group, seconds, secondsOfRefusal }, get) => {
     const { target = '', path = '' } = session.gets[get] ?? {}
     const fetchMs = fetchTimes.get(path)
-    const bound = fetchMs === undefined ? 0 : seconds(fetchMs)
-    return { target, group, fetchSeconds: (fetchMs ?? 0) / 1000, oldest: gets[get]?.oldest ?? 0, bound }
+    const boundBy = (by: typeof seconds) => (fetchMs === undefined ? 0 : by(fetchMs))
+    const { oldest = 0, oldestRefusal = 0 } = gets[get] ?? {}
+    const common = { group, fetchSeconds: (fetchMs ?? 0) / 1000 }
+    const answer = { ...common, target, oldest, bound: boundBy(seconds) }
+    const refusal = { ...common, target: `${target} refused`, oldest: oldestRefusal, bound: boundBy(secondsOfRefusal) }
+    return { answer, refusal }
   })
+  const refusals = figures.map(({ refusal }) => refusal).filter(({ oldest }) => oldest > 0)
+  // The report finds the answers by the place of their GET.
+  return [...figures.map(({ answer }) => answer), ...refusals]
 }
 
 /** Microseconds of processor time since the start. */

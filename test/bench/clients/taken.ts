@@ -23,6 +23,8 @@ export interface TakenGet {
   readonly waited: number[]
   /** Greatest `Age` in seconds, without responses that were served because a call had failed. */
   oldest: number
+  /** The same of answers with which the manager refuses by rights. */
+  oldestRefusal: number
 }
 
 export interface Taken {
@@ -44,7 +46,7 @@ export function emptyTaken(gets: number): Taken {
     arrived: 0,
     errors: new Map(),
     sources: new Map(),
-    gets: Array.from({ length: gets }, () => ({ waited: [], oldest: 0 })),
+    gets: Array.from({ length: gets }, () => ({ waited: [], oldest: 0, oldestRefusal: 0 })),
     logins: [],
   }
 }
@@ -69,7 +71,8 @@ export function record(taken: Taken, get: number, ms: number, received: Received
   if (source === 'miss' || source === 'collapsed') own.waited.push(ms)
   // The bound is that of a cluster whose nodes answer.
   if (source === 'stale-if-error') return
-  own.oldest = Math.max(own.oldest, Number(headerOf(received.head, AGE) ?? 0))
+  const oldest = received.status === 200 ? 'oldest' : 'oldestRefusal'
+  own[oldest] = Math.max(own[oldest], Number(headerOf(received.head, AGE) ?? 0))
 }
 
 /** Records a login, whose answer is a token. Returns the token, if there is one. */
