@@ -138,8 +138,8 @@ export function checkTokensAtNode(access: Access, parts: TokenCheckParts): Acces
   return createManagerTokenAccess(access, {
     node: () => cluster.view.master().name,
     check: async (token, limit) => {
-      const ask = () => askMaster(cluster, token, timeout())
-      const askOfUnknown = () => limit(ask)
+      const ask = (isAwaited: boolean) => askMaster(cluster, token, timeout(), isAwaited)
+      const askOfUnknown = () => limit(() => ask(true))
       if (accepted !== undefined) return accepted.check(token, { ask, askOfUnknown })
       if (hasEnded(token, latestIssueOf(token, systemClock))) return undefined
       return (await askOfUnknown()) ? NOT_REMEMBERED : undefined
@@ -155,11 +155,16 @@ export function checkTokensAtNode(access: Access, parts: TokenCheckParts): Acces
 const NOT_REMEMBERED: TokenAcceptance = { noteAnswer: () => undefined, current: () => undefined }
 
 /** Checks wait in the queue like reads: those of many users must not use up what is reserved for writes. */
-async function askMaster(cluster: Cluster, { text, user, node }: ManagerToken, timeout: number): Promise<boolean> {
+async function askMaster(
+  cluster: Cluster,
+  { text, user, node }: ManagerToken,
+  timeout: number,
+  isAwaited = true,
+): Promise<boolean> {
   const call = createVersionCall(cluster, { node, timeout, caller: user })
   const result = await cluster.call({
     ...call,
-    priority: 'interactive',
+    priority: isAwaited ? 'interactive' : 'bulk',
     token: { node, header: () => `Bearer ${text}` },
   })
   if (!result.ok) {

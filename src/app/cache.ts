@@ -102,7 +102,7 @@ export async function buildCache(
     recheck: () => initial.access.tokens.recheck,
     recheckMax: () => initial.access.tokens.recheckMax,
     perMinute: derive((config) => config.cluster.limits.perMinute ?? layoutRules.newer.perMinute),
-    isBusy: () => (cluster.view.waitForNextRead?.(cluster.view.master().name) ?? 0) > 0,
+    isBusy: () => (cluster.view.waitForNextRead?.(cluster.view.master().name, stages.waiting.others) ?? 0) > 0,
     replicas: () => replica?.heartbeat.replicas ?? 1,
   })
   const acceptedTokens = new AcceptedTokens({

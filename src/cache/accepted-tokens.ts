@@ -46,8 +46,8 @@ export interface ClaimedToken extends TokenSubject {
 
 /** How the master is asked about a token. */
 interface AskNode {
-  /** Resolves to whether the master accepts a token. */
-  ask(): Promise<boolean>
+  /** Resolves to whether the master accepts a token. `isAwaited`: whether a request waits for it. */
+  ask(isAwaited: boolean): Promise<boolean>
   /** As `ask`, for a token that nothing is known of: it may be made up. */
   askOfUnknown(): Promise<boolean>
 }
@@ -136,9 +136,10 @@ export class AcceptedTokens {
     const late = { current, noteAnswer: this.#noteLater(place, before) }
     if (!pace.take()) return late
     // While the node is slow or fails, the acceptance goes on until its end.
-    const asking = this.#ask(place, node).catch(() => 'late' as const)
-    // The check waits behind the reads that do.
-    if (pace.isBusy()) return late
+    const isAwaited = !pace.isBusy()
+    const asking = this.#ask(place, { ...node, ask: () => node.ask(isAwaited) }).catch(() => 'late' as const)
+    // The check waits behind the reads that clients wait for.
+    if (!isAwaited) return late
     const answer = await withTimeout(asking, LATE_CHECK_WAIT_MS, 'late' as const)
     if (answer === 'late') return late
     return answer ? fresh : undefined
@@ -237,7 +238,7 @@ export class AcceptedTokens {
     const since = this.#clock.elapsed()
     const known = acceptedIn(before)
     const isKnown = known !== undefined && known.from <= place.issuedAt && known.age < pace.interval()
-    if (isKnown || (await node.ask())) {
+    if (isKnown || (await node.ask(true))) {
       if (!isKnown) await this.#add(place, before, since)
       for (const { resolve } of round) resolve(true)
       return []

@@ -32,8 +32,8 @@ export interface CachePorts {
   readonly limits: () => TimeLimits
   /** Whether the nodes have capacity for a call that no client waits for. */
   readonly hasIdleCapacity: (request: EdgeRead) => boolean
-  /** Returns the milliseconds until the limits of the node that would be called permit one more read. */
-  readonly waitForRead: (request: EdgeRead) => number
+  /** Returns the milliseconds until the limits of the node that would be called permit one more read, after `others`. */
+  readonly waitForRead: (request: EdgeRead, others: number) => number
   /** Returns the node that would be called first; `undefined`: it is not known before the call. */
   readonly firstNode: (request: EdgeRead) => string | undefined
   readonly lateFetches: LateFetches

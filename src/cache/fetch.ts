@@ -76,7 +76,7 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
     wasRefused: ({ target }: ReadContext) => outcomes.isRefused(target.key),
     /** Whether the fetch of the response, or another one from the node that is asked first, takes longer than usual. */
     isLate: (context: ReadContext) =>
-      ports.lateFetches.isLate(lateKeyOf(ports, context), ports.waitForRead(context.request)),
+      ports.lateFetches.isLate(lateKeyOf(ports, context), ports.waitForRead(context.request, 0)),
     /** Answers from a snapshot that `serve` returns for its lookup. Resolves to undefined if there is none. */
     computeStale: (context: ReadContext, serve: ServeSnapshot) => computeShared(context, serve).catch(() => undefined),
     /** Shares any call in flight for the same epochs. */
@@ -97,20 +97,14 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
       const { client } = context.request
       return resultOf(ports, await flights.joinNext(id, client, workOf(context, run, store)), context)
     },
-    /**
-     * Fetches for later requests, unless a refresh is under way, or a fetch within the last second failed or gave a response
-     * that may not be stored. Never rejects.
-     */
+    mayRefresh,
+    /** Fetches for later requests, if `mayRefresh` holds. Never rejects. */
     refresh: (context: ReadContext): Promise<void> => {
       const { key } = context.target
-      // Each stale hit comes here, so it must cost little while the refresh is under way.
-      if (refreshing.has(key) || outcomes.isPaused(key)) return nothingToRefresh
-      // All responses are stale at the end of an outage: they are refreshed in the order in which they are requested.
-      if (outcomes.isOutage && refreshing.size >= MAX_OUTAGE_REFRESHES) return nothingToRefresh
+      if (!mayRefresh(context)) return nothingToRefresh
       refreshing.add(key)
       const effort = context.request.extent === 'allRows' ? 'complete' : 'bounded'
-      const priority = refreshPriority(ports, context)
-      const request: EdgeRead = { ...context.request, waitForComplete: false, priority, effort }
+      const request: EdgeRead = { ...context.request, waitForComplete: false, effort }
       const limited = { ...context, request }
       const run = async (own: ReadContext) =>
         (await computeShared(own)) ??
@@ -118,6 +112,16 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
       const work = workOf(limited, run, true)
       return flights.background(sharedId(limited), work).finally(() => refreshing.delete(key))
     },
+  }
+
+  /**
+   * Whether no refresh is under way, and no fetch within the last second failed or gave a response that may not be stored.
+   * Each stale hit comes here, so it must cost little while a refresh is under way.
+   */
+  function mayRefresh({ target: { key } }: ReadContext): boolean {
+    if (refreshing.has(key) || outcomes.isPaused(key)) return false
+    // All responses are stale at the end of an outage: they are refreshed in the order in which they are requested.
+    return !outcomes.isOutage || refreshing.size < MAX_OUTAGE_REFRESHES
   }
 
   /** Answers from a snapshot of the collection. Resolves to undefined if the nodes must answer. */
@@ -178,14 +182,6 @@ export function lateAfter({ lookup }: ReadContext): number {
 /** Returns what is late with a fetch: the node that is asked first, or only the response if that node is not known. */
 function lateKeyOf({ firstNode }: CachePorts, { request, target }: ReadContext): string {
   return firstNode(request) ?? target.key
-}
-
-/** While calls wait for the limit of a node, those for which a client waits go first. */
-function refreshPriority(ports: CachePorts, { request, target, lookup }: ReadContext): EdgeRead['priority'] {
-  const errorNumber = lookup.kind === 'hit' ? lookup.response.errorNumber : 0
-  return staleRuleOf(target.policy, errorNumber) === 'allowed' && ports.waitForRead(request) > 0
-    ? 'bulk'
-    : request.priority
 }
 
 function resultOf(

@@ -6,7 +6,7 @@ import type { DivergenceCheckSettings } from './compare-responses.ts'
 import { createTargetResolver, scopesOf, type TargetOptions } from './key.ts'
 import { LateFetches } from './late-fetches.ts'
 import { type ReadThroughPorts, readThrough } from './read-through.ts'
-import { MIN_HITS, type RefreshAheadOptions } from './refresh-ahead.ts'
+import { MIN_HITS, type RefreshAheadOptions, WaitingRefreshes } from './refresh-ahead.ts'
 import type { SnapshotSettings } from './snapshots/build.ts'
 import { CLASSIC_READS, type NodeReads } from './snapshots/builds.ts'
 import { SnapshotRows } from './snapshots/rows.ts'
@@ -50,6 +50,7 @@ export function createCache(options: CacheOptions) {
   const resolveTarget = createTargetResolver(options)
   const snapshots = () => settings().snapshots
   const rows = new SnapshotRows({ shared: store.parts, maxBytes: () => snapshots().localBytes })
+  const waiting = new WaitingRefreshes()
   const cacheStage = readThrough({
     store,
     resolveTarget,
@@ -64,6 +65,7 @@ export function createCache(options: CacheOptions) {
     waitForRead: options.waitForRead ?? (() => 0),
     onEvent,
     refreshAhead: options.refreshAhead ?? REFRESH_AHEAD,
+    waiting,
     // A trial compares every hit.
     ...(options.trial ? { neverCollapses: true } : { divergenceSettings: settings }),
     snapshots: { snapshots, rows, nodeReads },
@@ -76,6 +78,7 @@ export function createCache(options: CacheOptions) {
     },
     /** Returns the scopes of the stored responses that the caller may be served. */
     scopesOf: (caller: Caller) => scopesOf(caller, options.key()),
+    waiting,
     /** Returns the snapshots whose rows this process has. */
     snapshots: () => rows.states(),
     readThrough: options.trial ? trial({ store, resolveTarget, onEvent }, cacheStage) : cacheStage,

@@ -159,7 +159,7 @@ function digestPermissions(permissions: readonly string[], policy: string): stri
 }
 
 /** To be increased if responses to the same request change their form: those that older releases stored are not found then. */
-const RESPONSE_FORMAT = '2'
+const RESPONSE_FORMAT = '3'
 
 /** Returns a text that two requests share only if they are equal. */
 function serialize({ contract, path, params, query, scope, node = '', nodes, isSnapshot }: CanonicalRequest): string {

@@ -227,7 +227,8 @@ export function ttlOf({ endpoints, ttl, defaultTtl }: TtlSettings, group: string
 }
 
 const MIN_AUTOMATIC_MS = 3000
-const MAX_AUTOMATIC_MS = 30_000
+/** Also at the limit of a node. */
+export const MAX_AUTOMATIC_MS = 30_000
 /** The refresh is given the time of two fetches, because fetch times vary. */
 const AUTOMATIC_FETCH_TIMES = 2
 /** Clients act on a status, so this bound does not grow with TTL and fetch time. */

@@ -24,13 +24,19 @@ import { type CachePorts, type FetchResult, lifetimesOf, type ReadContext } from
 import { createDivergenceCheck, type DivergenceCheck } from './compare-responses.ts'
 import { createFetcher, type Fetcher, lateAfter } from './fetch.ts'
 import { EVERYONE } from './key.ts'
-import { automaticStale, staleRuleOf } from './policy.ts'
-import { createRefreshAhead, type RefreshAhead, type RefreshAheadOptions } from './refresh-ahead.ts'
+import { MAX_AUTOMATIC_MS, staleRuleOf } from './policy.ts'
+import {
+  createRefreshAhead,
+  type RefreshAhead,
+  type RefreshAheadOptions,
+  type WaitingRefreshes,
+} from './refresh-ahead.ts'
 import type { SnapshotPorts } from './snapshots/build.ts'
 import { createSnapshots } from './snapshots/stage.ts'
 
 export interface ReadThroughPorts extends CachePorts {
   readonly refreshAhead: RefreshAheadOptions
+  readonly waiting: WaitingRefreshes
   /** Whether the node that would be called is known not to answer at all. */
   readonly isSilent: (request: EdgeRead) => boolean
   /** Absent: hits are not verified, because a trial compares each of them. */
@@ -83,7 +89,7 @@ function respond(path: ReadPath, context: ReadContext): EdgeResponse | Promise<E
 }
 
 function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeResponse | Promise<EdgeResponse> {
-  const { fetcher, refreshAhead, divergenceCheck } = path
+  const { refreshAhead, divergenceCheck } = path
   const { response: stored, age } = hit
   const { ttl } = stored
   const arrivedWithin = arrivalLimitOf(context.request)
@@ -95,18 +101,17 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
   }
   const inOutage = stored.staleInOutage > 0 ? serveInOutage(path, context, hit) : undefined
   if (inOutage !== undefined) return inOutage
-  const wait = path.ports.waitForRead(context.request)
-  const staleFor = Math.max(staleDuringRefresh(path, context, hit), staleDuringWait(path, context, wait))
+  const wait = path.ports.waitForRead(context.request, path.ports.waiting.others)
+  const staleFor = Math.max(staleDuringRefresh(path, context, hit), staleDuringWait(path, context, hit, wait))
   if (age < ttl + staleFor && !mustWait(path, context)) {
-    // At the limit of the node, the calls are left to responses that expire sooner.
-    if (wait === 0 || age >= ttl + staleFor / 2) void fetcher.refresh(context)
+    refreshSoon(path, context, wait, ttl + staleFor - age)
     return serve(hit, { hit: true, detail: 'stale-while-revalidate' })
   }
   // While nodes fail, a refresh each second tries them, and no request waits for one that may be slow to fail.
   const failure = knownFailure(path, context)
   const stale = failure === undefined ? undefined : serveStale(context, hit, { status: { hit: true }, reason: failure })
   if (stale === undefined) return fetchOrServeStale(path, context)
-  void fetcher.refresh(context)
+  refreshSoon(path, context, wait, ttl + stored.staleIfError - age)
   return stale
 }
 
@@ -117,6 +122,12 @@ function serveInOutage(path: ReadPath, context: ReadContext, hit: Hit): EdgeResp
   const response = serveStale(context, hit, { status: { hit: true }, reason: failure })
   if (response !== undefined) void path.fetcher.refresh(context)
   return response
+}
+
+/** At the limit of the node, the call is left to clients that wait for one. `servedFor`: milliseconds. */
+function refreshSoon({ fetcher, refreshAhead }: ReadPath, context: ReadContext, wait: number, servedFor: number): void {
+  if (wait === 0) void fetcher.refresh(context)
+  else if (fetcher.mayRefresh(context)) refreshAhead.refreshWhenIdle(context, servedFor)
 }
 
 /**
@@ -183,15 +194,15 @@ function staleDuringRefresh({ refreshAhead }: ReadPath, { target }: ReadContext,
 }
 
 /**
- * Returns the same while the calls of many requests wait for the limit of a node: the refresh will take longer than the
- * last fetch, by which the stored time was chosen. `wait`: milliseconds until the node gets one more call.
+ * Returns the same while the calls of many requests wait for the limit of a node, otherwise 0. The refresh will take longer
+ * than the last fetch, by which the stored time was chosen, and how much longer depends on all responses that are in use: the
+ * oldest one is refreshed first, so none gets older than the limit requires. A status need not be hot. `wait`: milliseconds.
  */
-function staleDuringWait({ ports }: ReadPath, context: ReadContext, wait: number): number {
-  const { lookup, target } = context
-  const errorNumber = lookup.kind === 'hit' ? lookup.response.errorNumber : 0
-  if (wait === 0 || staleRuleOf(target.policy, errorNumber) !== 'allowed') return 0
-  const { ttl, staleWhileRevalidate } = lifetimesOf(ports, context)
-  return staleWhileRevalidate === 'automatic' ? automaticStale(ttl, wait) : 0
+function staleDuringWait({ ports }: ReadPath, context: ReadContext, { response }: Hit, wait: number): number {
+  if (wait === 0) return 0
+  if (staleRuleOf(context.target.policy, response.errorNumber) !== 'allowed') return response.staleWhileHot
+  const { staleWhileRevalidate } = lifetimesOf(ports, context)
+  return staleWhileRevalidate === 'automatic' ? MAX_AUTOMATIC_MS : 0
 }
 
 /**
@@ -211,7 +222,7 @@ async function fetchOrServeStale(path: ReadPath, context: ReadContext, attempt =
   fetching.catch(() => undefined)
   const hasStale = lookup.kind === 'hit' || target.policy.snapshot !== undefined
   // A part of a joined response that is refreshed must be fresh, so its fetch may take long.
-  const patience = path.ports.waitForRead(request) + lateAfter(context)
+  const patience = path.ports.waitForRead(request, 0) + lateAfter(context)
   if (hasStale && request.reuse === 'allowed') {
     const reason = knownFailure(path, context) ?? (await failureOf(withTimeout(fetching, patience, 'late' as const)))
     const stale = reason === undefined ? undefined : await findStale(path, context, reason)

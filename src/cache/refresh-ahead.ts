@@ -1,7 +1,9 @@
 /**
- * Refreshes responses with many hits shortly before they expire, so that no client waits for the fetch. Refreshes use
- * idle capacity of the nodes only. While there is less of it than responses that are due, the refresh that saves clients
- * the most waiting starts first: requests per second times fetch time. And how often a response is requested.
+ * Refreshes responses with many hits shortly before they expire, so that no client waits for the fetch, and at the limit of
+ * a node those that are served stale. These refreshes use idle capacity of the nodes only: they wait here and not in the
+ * queue of the node, so a client that must wait for the same response sends its own call at once. While there is less
+ * capacity than responses that are due, the stale response that is served for the shortest time comes first, then the
+ * refresh that saves clients the most waiting: requests per second times fetch time. And how often a response is requested.
  */
 
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
@@ -22,6 +24,7 @@ export type RefreshAhead = ReturnType<typeof createRefreshAhead>
 interface RefreshAheadPorts extends Pick<CachePorts, 'clock' | 'hasIdleCapacity'> {
   /** Fetches for later requests. Never rejects. */
   readonly refresh: (context: ReadContext) => Promise<void>
+  readonly waiting: WaitingRefreshes
 }
 
 /** Hits in the second half of a lifetime from which a stored response is hot, unless a test sets another number. */
@@ -31,10 +34,17 @@ const FETCH_TIMES_AHEAD = 1.5
 /** Shares of the lifetime after arrival between which a refresh starts. */
 const MIN_SHARE_AHEAD = 0.2
 const MAX_SHARE_AHEAD = 0.5
-/** Responses that are due and wait for idle capacity. With more of them, the least valuable are dropped. */
-const MAX_WAITING = 50
+/**
+ * Responses that are due and wait for idle capacity. With more of them, the least valuable are dropped: a node that answers
+ * 300 calls per minute could not refresh more in the longest time for which responses are served stale.
+ */
+const MAX_WAITING = 150
 /** Between two starts, so that a node counts the first call before its idle capacity is read again. */
 const START_INTERVAL_MS = 10
+/** Reads that a node would answer at once, before it gets refreshes of stale responses. */
+const READS_LEFT_TO_CLIENTS = 3
+/** Between two looks for idle capacity, while there is none. */
+const BUSY_INTERVAL_MS = 40
 
 /** Returns the milliseconds before the end of its lifetime from which a response is refreshed. */
 export function refreshWindow(stored: Pick<StoredResponse, 'ttl' | 'fetchTime'>): number {
@@ -45,10 +55,9 @@ export function refreshWindow(stored: Pick<StoredResponse, 'ttl' | 'fetchTime'>)
 
 export function createRefreshAhead(
   { maxConcurrent, minHits, runLater = (run, ms) => void setTimeout(run, ms).unref() }: RefreshAheadOptions,
-  { clock, hasIdleCapacity, refresh }: RefreshAheadPorts,
+  { clock, hasIdleCapacity, refresh, waiting }: RefreshAheadPorts,
 ) {
   const demands = new RecentlyUsed<Demand>(MAX_IN_USE)
-  const waiting = new WaitingRefreshes()
   let running = 0
   let isScheduled = false
 
@@ -56,6 +65,7 @@ export function createRefreshAhead(
     /** Notes a hit of a fresh response, and starts its refresh if it is due. Returns at once and never throws. */
     onHit: (context: ReadContext, { response, age }: AgedResponse): void => {
       const timeLeft = response.ttl - age
+      waiting.dropStale(context.target.key)
       if (!isCounted(response, timeLeft)) return
       const { key } = context.target
       const now = clock()
@@ -69,6 +79,12 @@ export function createRefreshAhead(
       waiting.add({ key, context, demand, expiresAt: demand.expiresAt, value })
       if (!isScheduled) startNext()
     },
+    /** Refreshes a response that is served stale for `servedFor` milliseconds, unless that time or another fetch ends first. */
+    refreshWhenIdle: (context: ReadContext, servedFor: number): void => {
+      const expiresAt = clock() + servedFor
+      waiting.add({ key: context.target.key, context, demand: undefined, expiresAt, value: -expiresAt })
+      if (!isScheduled) startNext()
+    },
     /** Whether a response was requested often in the second half of its lifetime, which may be over. */
     isHot: (key: string, { response, age }: AgedResponse) => {
       const demand = demands.get(key)
@@ -80,11 +96,11 @@ export function createRefreshAhead(
     if (running >= maxConcurrent) return
     const next = waiting.take(clock(), ({ request }) => hasIdleCapacity(request))
     if (next !== undefined) start(next)
-    if (next !== undefined || waiting.size > 0) scheduleNext()
+    if (next !== undefined || waiting.size > 0) scheduleNext(next === undefined ? BUSY_INTERVAL_MS : START_INTERVAL_MS)
   }
 
   function start({ context, demand }: WaitingRefresh): void {
-    demand.isRefreshed = true
+    if (demand !== undefined) demand.isRefreshed = true
     running += 1
     void refresh(context).finally(() => {
       running -= 1
@@ -92,52 +108,73 @@ export function createRefreshAhead(
     })
   }
 
-  function scheduleNext(): void {
+  function scheduleNext(ms: number): void {
     isScheduled = true
     runLater(() => {
       isScheduled = false
       startNext()
-    }, START_INTERVAL_MS)
+    }, ms)
   }
 }
 
 interface WaitingRefresh {
   readonly key: string
   readonly context: ReadContext
-  readonly demand: Demand
-  /** When the response expires, in milliseconds of the clock. */
+  /** `undefined`: the response is served stale. */
+  readonly demand: Demand | undefined
+  /** When the response is not served any more, or a fresh one expires, in milliseconds of the clock. */
   readonly expiresAt: number
-  /** Milliseconds that clients would wait, for each second in which the response is missing. */
+  /** Of a fresh response: milliseconds that clients would wait, for each second in which the response is missing. */
   readonly value: number
 }
 
 /** A bounded set of refreshes that wait for idle capacity. */
-class WaitingRefreshes {
+export class WaitingRefreshes {
   readonly #byKey = new Map<string, WaitingRefresh>()
+  #stale = 0
 
   get size(): number {
     return this.#byKey.size
   }
 
+  /** Reads that a refresh of a stale response leaves to others: to those that wait before it, and to the next clients. */
+  get others(): number {
+    return this.#stale + READS_LEFT_TO_CLIENTS
+  }
+
   add(refresh: WaitingRefresh): void {
+    this.#delete(refresh.key)
     this.#byKey.set(refresh.key, refresh)
+    if (refresh.demand === undefined) this.#stale += 1
     if (this.#byKey.size <= MAX_WAITING) return
     const [least] = this.#byValue().slice(-1)
-    if (least !== undefined) this.#byKey.delete(least.key)
+    if (least !== undefined) this.#delete(least.key)
+  }
+
+  /** To be called for a fresh response. */
+  dropStale(key: string): void {
+    if (this.#stale > 0 && this.#byKey.get(key)?.demand === undefined) this.#delete(key)
   }
 
   /** Removes and returns the most valuable one that may start. Those that have expired or were replaced are dropped. */
   take(now: number, mayStart: (context: ReadContext) => boolean): WaitingRefresh | undefined {
     for (const { key, demand, expiresAt } of this.#byKey.values()) {
-      if (expiresAt <= now || demand.expiresAt !== expiresAt) this.#byKey.delete(key)
+      if (expiresAt <= now || (demand ?? { expiresAt }).expiresAt !== expiresAt) this.#delete(key)
     }
     const next = this.#byValue().find(({ context }) => mayStart(context))
-    if (next !== undefined) this.#byKey.delete(next.key)
+    if (next !== undefined) this.#delete(next.key)
     return next
   }
 
+  #delete(key: string): void {
+    const refresh = this.#byKey.get(key)
+    if (refresh !== undefined && refresh.demand === undefined) this.#stale -= 1
+    this.#byKey.delete(key)
+  }
+
   #byValue(): WaitingRefresh[] {
-    return [...this.#byKey.values()].sort((a, b) => b.value - a.value)
+    const rank = ({ demand }: WaitingRefresh) => (demand === undefined ? 0 : 1)
+    return [...this.#byKey.values()].sort((a, b) => rank(a) - rank(b) || b.value - a.value)
   }
 }
 

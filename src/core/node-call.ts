@@ -34,8 +34,8 @@ export interface NodeCall {
   /** Whether a client awaits the response. A call without one is dropped, unless it was sent. Absent: it is always awaited. */
   readonly presence?: ClientPresence
   readonly requestId: string
-  /** Decides which calls are sent first if the node is at its limit. */
-  readonly priority: Priority
+  /** Decides which calls are sent first if the node is at its limit. `own`: a probe or a login, before those of clients. */
+  readonly priority: Priority | 'own'
   readonly caller: string
   /** The user, its address and its connection: queued calls of different flows take turns. Absent: one of the caller's. */
   readonly flow?: string
@@ -176,8 +176,11 @@ export interface ClusterView {
    * Absent: there is no such limit.
    */
   waitForReads?(name: string, calls: number): number
-  /** Returns the milliseconds until one more read may be sent after those that wait already. Absent: there is no such limit. */
-  waitForNextRead?(name: string): number
+  /**
+   * Returns the milliseconds until one more read may be sent, after those in the queue and `others`. Absent: there is no such
+   * limit.
+   */
+  waitForNextRead?(name: string, others: number): number
 }
 
 /** Returns the minor version of a release 4, such as 5 for `4.5.4`, and Infinity for later releases; `undefined` for other texts. */

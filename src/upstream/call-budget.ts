@@ -177,7 +177,7 @@ export class CallBudget {
     this.#endBeats()
   }
 
-  /** Returns the permits of which such a call may take one: writes and health checks may take those of reads. */
+  /** Returns the permits of which such a call may take one: writes and calls of the edge itself may take those of reads. */
   #find(priority: Priority): number[] | undefined {
     const { read, reserved } = this.#permits
     const now = this.#options.clock()
@@ -261,7 +261,7 @@ export class CallBudget {
 }
 
 function shareOf(priority: Priority): BudgetShare {
-  return priority === 'health' || priority === 'write' ? 'reserved' : 'read'
+  return priority === 'own' || priority === 'write' ? 'reserved' : 'read'
 }
 
 function pauseOf(wait: number): number {

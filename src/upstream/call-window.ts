@@ -4,13 +4,13 @@
  *
  * Reads are paced. An idle node answers a burst of a third of its limit at once. After that, reads get the highest steady
  * rate that never uses up the window: what is free now, and what becomes free later, is spread evenly. So calls wait for
- * fractions of a second instead of the rest of a minute. Writes, health checks and retries are not paced, and the last tenth
- * of the limit is reserved for them.
+ * fractions of a second instead of the rest of a minute. Writes, retries and calls of the edge itself (probes, logins) are not
+ * paced, and the last tenth of the limit is reserved for them.
  *
  * Times are milliseconds of any one clock.
  */
 
-/** `reserved`: calls that may use the reserve, which are writes, health checks and retries. */
+/** `reserved`: calls that may use the reserve, which are writes, retries and calls of the edge itself. */
 export type BudgetShare = 'read' | 'reserved'
 
 /**

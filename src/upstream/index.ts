@@ -171,7 +171,7 @@ function createView(
     isAvailable: (name) => byName.get(name)?.isAvailable ?? false,
     freeSlots: (name) => byName.get(name)?.freeSlots ?? 0,
     waitForReads: (name, calls) => byName.get(name)?.waitForReads(calls) ?? 0,
-    waitForNextRead: (name) => byName.get(name)?.waitForNextRead() ?? 0,
+    waitForNextRead: (name, others) => byName.get(name)?.waitForNextRead(others) ?? 0,
   }
 }
 

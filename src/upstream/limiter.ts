@@ -286,8 +286,9 @@ export class ConcurrencyLimiter {
   /** Returns how many queued calls would start now on the slots that are free here. */
   #startable(bulk: number): PermitCounts {
     const free = Math.max(0, this.usable - this.#calls)
-    const reserved = Math.min(free, this.#queue.sizes.health + this.#queue.sizes.write)
-    return { reserved, read: Math.min(free - reserved, this.#queue.sizes.interactive + bulk) }
+    const reserved = Math.min(free, this.#queue.sizes.own + this.#queue.sizes.write)
+    const reads = this.#queue.sizes.health + this.#queue.sizes.interactive + bulk
+    return { reserved, read: Math.min(free - reserved, reads) }
   }
 
   /**

@@ -18,7 +18,8 @@ import type { KindOf } from './kinds.ts'
  *
  * `isSilent`: whether the node that is asked first is known not to answer at all.
  *
- * `waitForRead`: the milliseconds until the limit per minute of the node that is asked first permits one more read.
+ * `waitForRead`: the milliseconds until the limit per minute of the node that is asked first permits one more read,
+ * after those in its queue and `others`.
  */
 export function createNodeQuestions(view: ClusterView, kindOf: KindOf) {
   const { isSilent = () => false, waitForNextRead = () => 0 } = view
@@ -50,11 +51,11 @@ export function createNodeQuestions(view: ClusterView, kindOf: KindOf) {
       const first = firstNodeFor(request)
       return first !== undefined && isSilent(first)
     },
-    waitForRead: (request: EdgeRequest): number => {
+    waitForRead: (request: EdgeRequest, others: number): number => {
       // Each stale hit comes here, mostly while no node is at its limit: routing them would cost more than this test.
-      if (!view.nodes().some(({ name }) => waitForNextRead(name) > 0)) return 0
+      if (!view.nodes().some(({ name }) => waitForNextRead(name, others) > 0)) return 0
       const first = firstNodeFor(request)
-      return first === undefined ? 0 : waitForNextRead(first)
+      return first === undefined ? 0 : waitForNextRead(first, others)
     },
   }
 }

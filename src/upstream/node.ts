@@ -174,9 +174,9 @@ export class UpstreamNode {
     return this.#budgetInUse()?.waitFor('interactive', calls) ?? 0
   }
 
-  /** Milliseconds until one more read may be sent after those in the queue. */
-  waitForNextRead(): number {
-    return this.waitForReads(this.limiter.queue + 1)
+  /** Milliseconds until one more read may be sent after those in the queue and `others`. */
+  waitForNextRead(others: number): number {
+    return this.waitForReads(this.limiter.queue + others + 1)
   }
 
   /** Asks the node for its layout. */

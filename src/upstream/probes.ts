@@ -21,7 +21,7 @@ type OwnCall = Pick<
 
 /** Completes a call that the edge sends for itself: it goes before those of clients. */
 export function createOwnCall({ signal = new AbortController().signal, ...call }: OwnCall): NodeCall {
-  return { ...call, method: 'GET', retryable: true, expect: 'bytes', priority: 'health', signal }
+  return { ...call, method: 'GET', retryable: true, expect: 'bytes', priority: 'own', signal }
 }
 
 /** `none`: the node sent no response in time. `notSent`: its limit of calls per minute did not permit the probe. */

@@ -9,7 +9,7 @@ import { comesBefore, type Flow } from './flows.ts'
 type Priority = NodeCall['priority']
 
 /** Highest priority first. */
-export const PRIORITIES = ['health', 'write', 'interactive', 'bulk'] as const satisfies readonly Priority[]
+export const PRIORITIES = ['own', 'health', 'write', 'interactive', 'bulk'] as const satisfies readonly Priority[]
 
 export interface Queueable {
   priority: Priority
@@ -22,12 +22,13 @@ export class CallQueue<Item extends Queueable> {
   /** The calls that no connected client awaits, in order of arrival. */
   readonly #last = new Set<Item>()
   readonly #flowsOf: Readonly<Record<Priority, CallsOfFlows<Item>>> = {
+    own: new Map(),
     health: new Map(),
     write: new Map(),
     interactive: new Map(),
     bulk: new Map(),
   }
-  readonly #sizes = { all: 0, health: 0, write: 0, interactive: 0, bulk: 0 }
+  readonly #sizes = { all: 0, own: 0, health: 0, write: 0, interactive: 0, bulk: 0 }
   /** How many calls wait. */
   readonly sizes: Readonly<Record<Priority | 'all', number>> = this.#sizes
 

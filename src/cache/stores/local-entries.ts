@@ -44,21 +44,13 @@ export function staleBound({
 }
 
 /** Returns the milliseconds after the fetch for which a response may be served at all, fresh or stale. */
-export function storageLifetime(response: Omit<StaleTimes, 'staleWhileHot'> & Pick<StoredBytes, 'ttl'>): number {
-  return response.ttl + Math.max(staleBound(response), response.staleInOutage)
+export function storageLifetime(response: StaleTimes & Pick<StoredBytes, 'ttl'>): number {
+  return response.ttl + Math.max(staleBound(response) + response.staleWhileHot, response.staleInOutage)
 }
 
 /** Returns the same while some node answers. */
 export function usualLifetime(response: StaleTimes & Pick<StoredBytes, 'ttl'>): number {
   return response.ttl + staleBound(response) + response.staleWhileHot
-}
-
-/**
- * Returns the milliseconds after the fetch for which a process keeps a response. Each process counts for itself whether a
- * response is hot, so Redis does not store it for longer than `storageLifetime`.
- */
-export function localLifetime(response: StaleTimes & Pick<StoredBytes, 'ttl'>): number {
-  return storageLifetime(response) + response.staleWhileHot
 }
 
 /** Returns the bytes of a response, and of the rows that are stored apart. */
@@ -85,7 +77,7 @@ export function toLocalEntry(entry: NewStoredResponse | NewBytes, now: number): 
   }
   const { response, info, initialAge = 0 } = entry
   const fetchedAt = (readAt ?? now - response.fetchTime) - initialAge
-  return { ...common, response, info, fetchedAt, expiresAt: fetchedAt + localLifetime(response) }
+  return { ...common, response, info, fetchedAt, expiresAt: fetchedAt + storageLifetime(response) }
 }
 
 /** A use is noted once in this time: to note it costs a tenth of a hit. So the order of evictions is exact to a second. */

@@ -8,10 +8,10 @@ import type { AcquireWriteLock, CacheStore, EpochStore, Lock, NewBytes, NewStore
 import { compareEpochs, EpochTable, purgeTags } from './epochs.ts'
 import {
   LocalTier,
-  localLifetime,
   localLookup,
   lookupAt,
   responseIn,
+  storageLifetime,
   storedBytes,
   toLocalEntry,
 } from './local-entries.ts'
@@ -198,7 +198,7 @@ class MemoryCache implements CacheStore, CacheIndex, EpochStore {
       return undefined
     }
     const age = this.#elapsed() - fetchedAt
-    const [size, timeLeft] = [storedBytes(response), localLifetime(response) - age]
+    const [size, timeLeft] = [storedBytes(response), storageLifetime(response) - age]
     return { key, ...info, size, age, timeLeft, hits: entry.hits ?? 0, fetchTime: response.fetchTime }
   }
 

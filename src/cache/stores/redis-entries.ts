@@ -7,7 +7,7 @@ import { isObject } from '../../core/values.ts'
 import { type OnStoreEvent, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import type { BytesKey, SharedParts } from './contract.ts'
-import { areEqual, type LocalEntry, localLifetime, storageLifetime } from './local-entries.ts'
+import { areEqual, type LocalEntry, storageLifetime } from './local-entries.ts'
 
 export interface RedisEntriesOptions {
   readonly replica: RedisReplica
@@ -44,8 +44,7 @@ export class RedisEntries {
     if (left.value < 0 || left.value > lifetime) return reportCorrupt(onEvent)
     if (entry.generation !== this.#generation) this.#generation = entry.generation
     const fetchedAt = start - (lifetime - left.value)
-    const expiresAt = fetchedAt + localLifetime(entry.response)
-    return { ...entry, generation: this.#generation, fetchedAt, expiresAt }
+    return { ...entry, generation: this.#generation, fetchedAt, expiresAt: fetchedAt + lifetime }
   }
 
   /** Returns whether Redis stored the entry. */

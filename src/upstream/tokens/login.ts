@@ -77,7 +77,7 @@ export class Login {
       timeout: timeout(),
       signal: new AbortController().signal,
       requestId: 'login',
-      priority: 'health',
+      priority: 'own',
       caller: 'login',
     }
     const header = () => account.basic()

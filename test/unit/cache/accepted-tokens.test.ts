@@ -14,10 +14,12 @@ interface Options {
   readonly recheckMax?: number
   readonly perMinute?: number
   readonly outage?: boolean
+  /** Reads wait for the calls per minute. */
+  readonly isBusy?: boolean
 }
 
 /** A node that has issued some tokens, and ends those of a user that are older than a moment. */
-function withNode({ recheck = 10, recheckMax = 600, perMinute = 300, outage = false }: Options = {}) {
+function withNode({ recheck = 10, recheckMax = 600, perMinute = 300, outage = false, isBusy = false }: Options = {}) {
   let now = 0
   const clock = { elapsed: () => now, wall: () => 1_000_000 * SECOND + now }
   const store = createMemoryStore({ bytes: () => 64 * 1024 * 1024, elapsed: clock.elapsed })
@@ -25,7 +27,7 @@ function withNode({ recheck = 10, recheckMax = 600, perMinute = 300, outage = fa
     recheck: () => recheck * SECOND,
     recheckMax: () => recheckMax * SECOND,
     perMinute: () => perMinute,
-    isBusy: () => false,
+    isBusy: () => isBusy,
     replicas: () => 1,
     clock,
   })
@@ -59,14 +61,16 @@ function withNode({ recheck = 10, recheckMax = 600, perMinute = 300, outage = fa
     return made
   }
   const accept = async (of: ClaimedToken) => {
-    const ask = (kind: string) => async () => {
-      asked.push(`${kind} ${of.text}`)
-      // The answer comes in a later turn.
-      await new Promise((resolve) => setImmediate(resolve))
-      if (fault !== undefined) throw new EdgeError(920, '', { cause: { fault } })
-      if (isDown) throw new Error('down')
-      return issued.has(of.text) && of.issuedAt >= (endedBefore.get(of.user) ?? 0)
-    }
+    const ask =
+      (kind: string) =>
+      async (isAwaited = true) => {
+        asked.push(`${kind} ${of.text}${isAwaited ? '' : ', in the background'}`)
+        // The answer comes in a later turn.
+        await new Promise((resolve) => setImmediate(resolve))
+        if (fault !== undefined) throw new EdgeError(920, '', { cause: { fault } })
+        if (isDown) throw new Error('down')
+        return issued.has(of.text) && of.issuedAt >= (endedBefore.get(of.user) ?? 0)
+      }
     return tokens.check(of, { ask: ask('known'), askOfUnknown: ask('unknown') })
   }
   const check = async (of: ClaimedToken): Promise<boolean> => (await accept(of)) !== undefined
@@ -116,6 +120,16 @@ t.test('one check decides for all genuine tokens of a series', async (t) => {
     const calls = await callsOf(() => Promise.all(shuffled.map(check)))
     t.ok(calls <= 2, `${calls} calls`)
   }
+})
+
+t.test('while reads wait for calls, a check is awaited by no request and goes after them', async (t) => {
+  const { issue, check, pass, asked } = withNode({ isBusy: true })
+  const token = issue('ann', 1)
+  await check(token)
+  pass(11)
+  t.equal(await check(token), true)
+  await new Promise((resolve) => setImmediate(resolve))
+  t.strictSame(asked, [`unknown ${token.text}`, `known ${token.text}, in the background`])
 })
 
 t.test('a token that the node has never accepted is asked for by itself, whatever its claims are', async (t) => {

@@ -241,17 +241,24 @@ t.test('while the node is known to be silent, no request waits, and a refresh tr
 
 t.test('while calls wait for the limit of a node, a stale response is served for longer', async (t) => {
   let wait = 0
+  let isIdle = false
+  const timers: (() => void)[] = []
   const lifetimesOf = () => ({ ttl: 1000, staleWhileRevalidate: 'automatic', staleIfError: 60_000 }) as const
-  const { read, nodes, clock } = replica({ waitForRead: () => wait, lifetimesOf })
+  const { read, nodes, clock } = replica({
+    waitForRead: () => wait,
+    hasIdleCapacity: () => isIdle,
+    refreshAhead: { maxConcurrent: 1, minHits: 3, runLater: (run) => timers.push(run) },
+    lifetimesOf,
+  })
   await read(one())
   nodes.respond = () => new Promise(() => undefined)
-  wait = 6_000
-  clock.advance(6_900)
+  wait = 100
+  clock.advance(12_000)
   t.match(cacheStatusOf(await read(one())), { hit: true, detail: 'stale-while-revalidate' })
   await settle()
-  t.equal(nodes.calls, 1, 'the calls are left to others in the first half of this time')
-  clock.advance(5_100)
-  t.match(cacheStatusOf(await read(one())), { hit: true, detail: 'stale-while-revalidate' })
+  t.equal(nodes.calls, 1, 'the calls are left to clients that wait')
+  isIdle = true
+  timers.shift()?.()
   await settle()
   t.equal(nodes.calls, 2, 'the response is refreshed')
   wait = Number.POSITIVE_INFINITY

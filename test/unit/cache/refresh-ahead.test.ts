@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { ReadContext } from '../../../src/cache/call-nodes.ts'
-import { createRefreshAhead, refreshWindow } from '../../../src/cache/refresh-ahead.ts'
+import { createRefreshAhead, refreshWindow, WaitingRefreshes } from '../../../src/cache/refresh-ahead.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import {
   bodyOf,
@@ -153,10 +153,12 @@ function scheduler({ maxConcurrent = 2, isIdle = () => true }: SchedulerOptions 
   const running = new Map<string, () => void>()
   let timers: (() => void)[] = []
   const idOf = (context: ReadContext) => context.target.key
-  const { onHit } = createRefreshAhead(
+  const waiting = new WaitingRefreshes()
+  const { onHit, refreshWhenIdle } = createRefreshAhead(
     { maxConcurrent, minHits: 1, runLater: (run) => timers.push(run) },
     {
       clock: clock.read,
+      waiting,
       hasIdleCapacity: ({ params }) => isIdle(params.agent_id ?? ''),
       refresh: (context) => {
         started.push(idOf(context))
@@ -170,6 +172,9 @@ function scheduler({ maxConcurrent = 2, isIdle = () => true }: SchedulerOptions 
     const stored = { response: storedResponse('', { ttl, fetchTime }), age: ttl - timeLeft }
     for (let hit = 0; hit < hits; hit += 1) onHit(context, stored)
   }
+  /** A response that is served stale for this time. */
+  const offerStale = (id: string, servedFor: number) =>
+    refreshWhenIdle({ request: agent(id), target: { key: id } } as unknown as ReadContext, servedFor)
   const runTimers = () => {
     const due = timers
     timers = []
@@ -180,7 +185,7 @@ function scheduler({ maxConcurrent = 2, isIdle = () => true }: SchedulerOptions 
     running.delete(id)
     await settle()
   }
-  return { clock, started, running, offer, runTimers, end }
+  return { clock, started, running, offer, offerStale, runTimers, end, waiting }
 }
 
 /** A generator of numbers from 0 to 1 that gives the same numbers for the same seed. */
@@ -242,17 +247,52 @@ t.test('a refresh that waited until its response expired is dropped', async (t) 
   t.strictSame(started, [])
 })
 
+t.test(
+  'of stale responses the one that is served for the shortest time comes first, and all before fresh ones',
+  async (t) => {
+    let isIdle = false
+    const { started, offer, offerStale, runTimers, waiting } = scheduler({ maxConcurrent: 9, isIdle: () => isIdle })
+    const none = waiting.others
+    offer({ id: 'fresh', hits: 100, fetchTime: 900 })
+    offerStale('later', 20_000)
+    offerStale('sooner', 1_000)
+    offerStale('last', 30_000)
+    t.equal(waiting.others - none, 3, 'stale ones count for those that come after them')
+    isIdle = true
+    for (let at = 0; at < 5; at += 1) runTimers()
+    t.strictSame(started, ['sooner', 'later', 'last', 'fresh'])
+    t.equal(waiting.others, none)
+  },
+)
+
+t.test(
+  'a waiting refresh ends when another fetch has replaced the response, or when the response is not served',
+  async (t) => {
+    let isIdle = false
+    const { clock, started, offer, offerStale, runTimers, waiting } = scheduler({ isIdle: () => isIdle })
+    const none = waiting.others
+    offerStale('replaced', 20_000)
+    offerStale('over', 1_000)
+    offer({ id: 'replaced', hits: 1, fetchTime: 10 }, TTL)
+    t.equal(waiting.others - none, 1)
+    clock.advance(1_000)
+    isIdle = true
+    runTimers()
+    t.strictSame(started, [])
+  },
+)
+
 t.test('with thousands of responses that are due, the most valuable ones are refreshed', async (t) => {
   let isIdle = false
   const { started, offer, runTimers, end } = scheduler({ maxConcurrent: 1, isIdle: () => isIdle })
   for (let at = 0; at < 5000; at += 1) offer({ id: String(at), hits: 1, fetchTime: 1 + ((at * 7919) % 5000) })
   isIdle = true
-  for (let at = 0; at < 100; at += 1) {
+  for (let at = 0; at < 200; at += 1) {
     runTimers()
     await end(started.at(-1) ?? '')
   }
   t.strictSame(
     started.map((id) => 1 + ((Number(id) * 7919) % 5000)),
-    Array.from({ length: 50 }, (_, at) => 5000 - at),
+    Array.from({ length: 150 }, (_, at) => 5000 - at),
   )
 })

@@ -182,3 +182,15 @@ t.test(
     t.equal(nodes.calls, 3)
   },
 )
+
+t.test('at the limit of a node, a status need not be hot to be served stale for 3 s', async (t) => {
+  const parts = replica({ lifetimesOf: () => automatic, waitForRead: () => 1, hasIdleCapacity: () => false })
+  const after = async (milliseconds: number) => {
+    parts.clock.advance(milliseconds)
+    return parts.read(edgeRequest(STATUS))
+  }
+  await after(0)
+  t.match(await statusAfter(after(TTL + 2999)), { ...STALE, ttl: -2999 })
+  t.match(await statusAfter(after(1)), { hit: undefined, stored: true })
+  t.equal(parts.nodes.calls, 2, 'the refresh has left its call to the client that waited')
+})

@@ -30,13 +30,18 @@ t.test('reads beyond a burst that would wait beyond their deadline are rejected 
   t.equal(cluster.view.freeSlots('master'), 0, 'no idle capacity for background work')
 })
 
-t.test('a write and a health check are sent although reads have used up their part', async (t) => {
-  const node = await fakeNode(t)
-  const cluster = clusterOf(t, node.url, { limits: { perMinute: 30 } })
-  await Promise.all(Array.from({ length: 40 }, () => cluster.call(get('/agents', { timeout: 2_000 }))))
-  t.ok((await cluster.call(put('/a', { priority: 'write' }))).ok)
-  t.ok((await cluster.call(get('/b', { priority: 'health' }))).ok)
-})
+t.test(
+  'a write and a call of the edge itself are sent although reads have used up their part, a status is not',
+  async (t) => {
+    const node = await fakeNode(t)
+    const cluster = clusterOf(t, node.url, { limits: { perMinute: 30 } })
+    await Promise.all(Array.from({ length: 40 }, () => cluster.call(get('/agents', { timeout: 2_000 }))))
+    t.ok((await cluster.call(put('/a', { priority: 'write' }))).ok)
+    t.ok((await cluster.call(get('/b', { priority: 'own' }))).ok)
+    const status = await cluster.call(get('/cluster/status', { priority: 'health', timeout: 2_000 }))
+    t.match(status, { ok: false, fault: 'overloaded' }, 'clients may ask for a status as often as they like')
+  },
+)
 
 t.test('queued reads are sent in turn as soon as the window has room', async (t) => {
   const node = await fakeNode(t)

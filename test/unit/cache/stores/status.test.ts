@@ -10,7 +10,7 @@ t.teardown(() => redis.close())
 /** A response that is served stale only while it is hot. */
 const more = { ttl: 2000, staleWhileRevalidate: 0, staleIfError: 0, staleWhileHot: 60_000 }
 
-t.test('a status is kept after its lifetime by the replicas that use it, and not by Redis', async (t) => {
+t.test('a status is kept after its lifetime, by the replicas that use it and for those that do not yet', async (t) => {
   const [one, other, third] = [await replica(t, redis), await replica(t, redis), await replica(t, redis)]
   await fill(one.store, 'status', { more })
   await other.store.lookup('k', TAGS)
@@ -21,7 +21,8 @@ t.test('a status is kept after its lifetime by the replicas that use it, and not
     })
     t.match(hitOf(await store.lookup('k', TAGS)), { staleWhileHot: 60_000, staleWhileRevalidate: 0 })
   }
-  t.match(await third.store.lookup('k', TAGS), { kind: 'miss' })
+  const later = hitOf(await third.store.lookup('k', TAGS))
+  t.ok(later.age >= later.ttl, 'at the limit of a node, one fetch serves all replicas')
 })
 
 t.test('after a soft purge a status is not served stale', async (t) => {

@@ -31,16 +31,14 @@ t.test('an entry that version 0.1.0 wrote is a miss, and its index row is read',
   t.match(await store.list('agents'), [{ ...LISTED, key: 'old', size: 4, fetchTime: 7 }])
 })
 
-t.test(
-  'a status is stored in Redis for its lifetime only, with the time that a replica may serve it stale',
-  async (t) => {
-    const { store } = await replica(t, redis, { localBytes: () => 0 })
-    const more = { ttl: 20_000, staleWhileRevalidate: 0, staleIfError: 0, staleWhileHot: 3000 }
-    await fill(store, 'status', { key: 'status', more })
-    t.match(await store.lookup('status', TAGS), { kind: 'hit', response: more })
-    t.ok((await redis.client().pttl('edge:c:2:status')) <= 20_000)
-  },
-)
+t.test('a status is stored in Redis for its lifetime and the time that a replica may serve it stale', async (t) => {
+  const { store } = await replica(t, redis, { localBytes: () => 0 })
+  const more = { ttl: 20_000, staleWhileRevalidate: 0, staleIfError: 0, staleWhileHot: 3000 }
+  await fill(store, 'status', { key: 'status', more })
+  t.match(await store.lookup('status', TAGS), { kind: 'hit', response: more })
+  const left = await redis.client().pttl('edge:c:2:status')
+  t.ok(left > 20_000 && left <= 23_000)
+})
 
 t.test('a row that this version writes is what version 0.1.0 reads', async (t) => {
   const { store } = await replica(t, redis, { localBytes: () => 0 })
