@@ -268,7 +268,12 @@ function workOf(context: ReadContext, run: (context: ReadContext) => Promise<Fet
     onStart: () => request.cost.charge(),
     run: ({ signal, presence }: RequestClient) => {
       // Others will use a snapshot, whatever becomes of the client whose request has led to it.
-      const client = { ...flow, signal, ...(presence && request.extent !== 'allRows' && { presence }) }
+      const client = {
+        ...flow,
+        ...(isStored && { isShared: true as const }),
+        signal,
+        ...(presence && request.extent !== 'allRows' && { presence }),
+      }
       return run({ ...context, request: { ...request, client, cost: NO_COST } })
     },
     // A call without a time limit might never end if its caller could not end it.

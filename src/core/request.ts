@@ -145,6 +145,8 @@ export interface CallerSession {
 
 /** Those that wait for the response: a client, or several requests that share one fetch. */
 export interface RequestClient {
+  /** Other requests may join. */
+  readonly isShared?: true
   /** The user, its address and its connection. Absent: the request is work of the edge. */
   readonly flow?: string
   /** Aborted when none of them waits any more. Made when it is first read: a cache hit needs none. */

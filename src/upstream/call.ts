@@ -17,6 +17,8 @@ export interface UpstreamCall extends NodeCall {
   readonly deadline?: Deadline
   /** A connection that has never been idle. Absent: one of the pool. */
   readonly connection?: 'new'
+  /** To be called when the call has a slot, with the usual milliseconds of such a call. */
+  readonly onSlot?: (usualTime: number) => void
   /** How many times the call was sent before. */
   readonly resend?: number
 }

@@ -20,6 +20,7 @@ import type { Acquisition, ConcurrencyLimiter } from './limiter.ts'
 import { BLOCKED, detailOf, problemOf, type Rejection } from './node-response.ts'
 import type { ClusterSettings } from './options.ts'
 import type { PassedOnCalls } from './passed-on-calls.ts'
+import { sendLateAgain } from './second-attempts.ts'
 import type { TokenCalls } from './tokens/token-calls.ts'
 
 /** Returns what passes a call on to `next`, or answers it. */
@@ -51,7 +52,10 @@ export type Stack = Readonly<Record<'call' | 'login' | 'probe', Send>>
 export function createStack(parts: StackParts): Stack {
   const probe = compose([countCall(parts)], parts.transport.send)
   const login = compose([refuseDrained(parts), eject(parts), queue(parts), retryOnce(parts), traceAttempt], probe)
-  const call = compose([limitPassedOn(parts), requireLayout(parts), observeLayout(parts), authorise(parts)], login)
+  const call = compose(
+    [sendLateAgain(), limitPassedOn(parts), requireLayout(parts), observeLayout(parts), authorise(parts)],
+    login,
+  )
   return { call, login, probe }
 }
 
@@ -201,6 +205,7 @@ async function sendInSlot(
   const sent = { ...call, deadline: hang ?? deadline, ...connection }
   const start = clock()
   const usualTime = limiter.expectedTime(call.endpoint)
+  call.onSlot?.(usualTime)
   const { credentials } = call
   const endWatch = health.silence.begin({ isRead: call.retryable, deadline: sent.deadline, usualTime, credentials })
   read?.begin(usualTime, () => limiter.release(call, start, 'none'))

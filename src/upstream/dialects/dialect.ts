@@ -147,6 +147,7 @@ export function createNodeCall(request: EdgeRequest, { timeout, passedOnTo, ...c
     requestId: request.requestId,
     priority: request.priority,
     caller: request.caller.name,
+    ...(request.client.isShared && { isShared: true as const }),
     ...(request.client.flow !== undefined && { flow: request.client.flow }),
     ...(request.trace && { trace: request.trace }),
     ...(request.caller.credentials && { credentials: request.caller.credentials }),

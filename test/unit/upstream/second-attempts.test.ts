@@ -1,0 +1,89 @@
+/** A late read that several requests share is sent once more, and the first answer counts. */
+import t from 'tap'
+import type { NodeResult } from '../../../src/core/node-call.ts'
+import type { UpstreamCall } from '../../../src/upstream/call.ts'
+import { sendLateAgain } from '../../../src/upstream/second-attempts.ts'
+import { get } from './fake-node.ts'
+
+const answer = (body: string): NodeResult => ({
+  ok: true,
+  response: { node: 'master', status: 200, type: 'application/json', body: Buffer.from(body) },
+})
+const failure: NodeResult = { ok: false, node: 'master', fault: 'timeout', sent: true, detail: 'late' }
+
+/** Each attempt waits until the test ends it. `usualTime`: as soon as it has a slot. */
+function attempts(minLate = 10) {
+  const sent: { readonly call: UpstreamCall; readonly end: (result: NodeResult) => void }[] = []
+  const send = sendLateAgain(minLate)(
+    (call) =>
+      new Promise((end) => {
+        sent.push({ call, end })
+        call.onSlot?.(1)
+      }),
+  )
+  const sentTwice = async () => {
+    while (sent.length < 2) await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+  return { send, sent, sentTwice }
+}
+
+const shared = () => get('/agents', { isShared: true })
+
+t.test('the second attempt answers, and the first one ends', async (t) => {
+  const { send, sent, sentTwice } = attempts()
+  const result = send(shared())
+  await sentTwice()
+  sent[1]?.end(answer('second'))
+  t.same(await result, answer('second'))
+  t.ok(sent[0]?.call.signal.aborted)
+})
+
+t.test('if one attempt fails, the other one counts; if both do, the first failure', async (t) => {
+  for (const [first, second, expected] of [
+    [failure, answer('second'), answer('second')],
+    [answer('first'), failure, answer('first')],
+    [failure, { ...failure, detail: 'other' }, failure],
+  ] as const) {
+    const { send, sent, sentTwice } = attempts()
+    const result = send(shared())
+    await sentTwice()
+    sent[0]?.end(first)
+    await null
+    sent[1]?.end(second)
+    t.same(await result, expected)
+  }
+})
+
+t.test('a client that leaves ends both attempts', async (t) => {
+  const { send, sent, sentTwice } = attempts()
+  const client = new AbortController()
+  const result = send({ ...shared(), signal: client.signal })
+  await sentTwice()
+  client.abort()
+  t.ok(sent.every(({ call }) => call.signal.aborted))
+  for (const { end } of sent) end(failure)
+  await result
+})
+
+t.test('writes, reads of one client and of the database of an agent are sent once', async (t) => {
+  for (const call of [get('/agents'), { ...shared(), retryable: false }, { ...shared(), agentData: '001' }]) {
+    const { send, sent } = attempts(0)
+    const result = send(call)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    t.equal(sent.length, 1)
+    sent[0]?.end(failure)
+    t.same(await result, failure)
+  }
+})
+
+t.test('at most 2 % of the calls are sent again, after the first one', async (t) => {
+  const { send, sent } = attempts(0)
+  for (let count = 0; count < 100; count += 1) {
+    const before = sent.length
+    const result = send(shared())
+    await new Promise((resolve) => setTimeout(resolve, 8))
+    for (const { end } of sent.slice(before)) end(answer(''))
+    await result
+  }
+  t.ok(sent.length >= 101 && sent.length <= 103, `${sent.length}`)
+})
