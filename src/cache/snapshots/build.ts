@@ -202,7 +202,7 @@ export interface SnapshotSettings extends SnapshotLimits {
 }
 
 export interface SnapshotPorts
-  extends Pick<CachePorts, 'resolveTarget' | 'lifetimesOf' | 'hasIdleCapacity' | 'clock' | 'onEvent'> {
+  extends Pick<CachePorts, 'resolveTarget' | 'lifetimesOf' | 'limits' | 'hasIdleCapacity' | 'clock' | 'onEvent'> {
   readonly store: Pick<CacheStore, 'lookup' | 'parts'>
   readonly snapshots: () => SnapshotSettings
   readonly rows: SnapshotRows

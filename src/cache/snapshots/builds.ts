@@ -1,14 +1,15 @@
 /**
  * Decides which requests the edge can answer from all rows of their collection, and when a snapshot is built: after two
  * different queries of one collection, or for a page behind the first one. A snapshot may take at most as many calls as
- * queries come in its lifetime. Builds pause if the latest snapshots have answered fewer queries than they took calls.
+ * queries come in its lifetime, or as pages are left of a walk through the collection. Builds pause if the latest snapshots
+ * have answered fewer queries than they took calls.
  */
 import type { SnapshotRows } from '../../catalogue/endpoint.ts'
 import { RecentlyUsed } from '../../core/recently-used.ts'
 import { type EdgeRead, nodeOf } from '../../core/request.ts'
 import { collectionContracts } from '../../query/contracts.ts'
 import { convertedSource, isComputableOfConverted } from '../../query/in-front-of-newer.ts'
-import type { CollectionRequest } from '../../query/request.ts'
+import type { CollectionRequest, PageWindow } from '../../query/request.ts'
 import type { Source } from '../../query/sources.ts'
 import type { CacheTarget } from '../key.ts'
 import { compilePolicy } from '../policy.ts'
@@ -41,6 +42,8 @@ interface KnownCollection {
   /** Queries in this window and in the one before, which a snapshot has answered or could have answered. */
   queries: number
   queriesBefore: number
+  /** The most pages that were left of a walk in this window. */
+  pagesLeft: number
   total: number | undefined
   /** The latest build: the calls that it took, and the queries that were answered from it. */
   calls: number
@@ -74,15 +77,16 @@ export class SnapshotDemands {
   }
 
   /** Counts a query that a snapshot can answer. `query`: its own key. `window`: milliseconds that a snapshot is fresh. */
-  note(key: string, query: string, isLaterPage: boolean, window: number): void {
+  note(key: string, query: string, { offset, limit }: PageWindow, window: number): void {
     const now = this.#clock()
     const known = this.#collectionOf(key)
     if (now >= known.windowEnd) {
       known.queriesBefore = now < known.windowEnd + window ? known.queries : 0
-      Object.assign(known, { query, windowEnd: now + window, isWanted: false, queries: 0 })
+      Object.assign(known, { query, windowEnd: now + window, isWanted: false, queries: 0, pagesLeft: 0 })
     }
     known.queries += 1
-    if (isLaterPage || query !== known.query) known.isWanted = true
+    if (offset > 0 || query !== known.query) known.isWanted = true
+    if (offset > 0) known.pagesLeft = Math.max(known.pagesLeft, Math.ceil(((known.total ?? 0) - offset) / limit))
   }
 
   /** Whether the queries that were counted want a snapshot. */
@@ -100,8 +104,13 @@ export class SnapshotDemands {
     const { queries = 0, queriesBefore = 0, unpaidUntil = 0, wasCut = false } = this.#collections.get(key) ?? {}
     const calls = this.callsOf(key)
     // Without it, no response is complete.
-    if (wasCut) return true
+    if (wasCut || this.savesWalk(key)) return true
     return calls === 1 || (calls <= Math.max(queries, queriesBefore) && this.#clock() >= unpaidUntil)
+  }
+
+  /** Whether the pages that are left of a walk take more calls than the snapshot. */
+  savesWalk(key: string): boolean {
+    return (this.#collections.get(key)?.pagesLeft ?? 0) > this.callsOf(key)
   }
 
   /** The calls that a snapshot takes: those that its rows need, or more if the latest one took more. */
@@ -161,6 +170,7 @@ export class SnapshotDemands {
       isWanted: false,
       queries: 0,
       queriesBefore: 0,
+      pagesLeft: 0,
       total: undefined,
       calls: 0,
       answered: 0,

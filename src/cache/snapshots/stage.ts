@@ -17,8 +17,9 @@ import {
   type MadeOfParts,
   partsOf,
 } from '../../core/response.ts'
+import { timeLimitOf, withTimeout } from '../../core/timing.ts'
 import { collectionContracts } from '../../query/contracts.ts'
-import { CollectionError, MAX_LIMIT } from '../../query/request.ts'
+import { CollectionError, DEFAULT_LIMIT, MAX_LIMIT, type PageWindow } from '../../query/request.ts'
 import { compileProjection } from '../../query/select.ts'
 import { isDetermined } from '../../rows/determined.ts'
 import { frameOf } from '../../rows/page-writer.ts'
@@ -57,7 +58,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
   const demands = new SnapshotDemands(clock, ports.nodeReads)
   const build = createBuilder(ports, demands, next)
   const prepare = createComputations(ports, (key) => demands.noteAnswered(key))
-  const building = new Set<string>()
+  const building = new Map<string, Promise<boolean>>()
 
   return {
     /** Answers requests that the cache cannot answer: calls the nodes, for all rows or for the request itself. */
@@ -85,16 +86,18 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
     if (total !== undefined) demands.noteTotal(key, total)
     const { ttl } = lifetimesOf(policy.group, policy.name)
     // Reads of the edge itself, such as those of the owners of all agents, demand nothing.
-    if (arrivalLimitOf(request) === undefined)
-      demands.note(key, derivable.key, Number(request.query.offset ?? 0) > 0, ttl)
-    if (!isServed(lookup, derivable) && !mayWait(derivable)) return undefined
+    if (arrivalLimitOf(request) === undefined) demands.note(key, derivable.key, windowOf(request), ttl)
+    if (!isServed(lookup, derivable) && !(await mayRead(derivable))) return undefined
     const response = await readSnapshot(snapshot, policy)
-    if (response !== undefined && isCut(response) && demands.isRepeatedlyCut(key)) buildInBackground(snapshot, key)
+    if (response !== undefined && isCut(response) && demands.isRepeatedlyCut(key)) void buildInBackground(snapshot, key)
     return response === undefined ? undefined : prepare(derivable, response)
   }
 
-  /** Whether a client waits for a new snapshot: only if it takes as many calls as the request itself does. */
-  function mayWait({ target: { key, policy }, snapshot, request }: Derivable): boolean {
+  /**
+   * Whether a client waits for a new snapshot: if it takes as many calls as the request itself does, or if the pages that are
+   * left of a walk would take more. Its other pages would be called while the snapshot is built.
+   */
+  async function mayRead({ target: { key, policy }, snapshot, request }: Derivable): Promise<boolean> {
     const { maxRows } = ports.snapshots()
     const total = demands.totalOf(key)
     // Each request for such a page has to collect all rows anyway.
@@ -102,18 +105,25 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
       return !demands.isRefused(key) && (total ?? 0) <= maxRows
     if (!demands.isWanted(key)) return false
     if (total !== undefined && demands.callsOf(key) === 1) return true
-    if (!needsAllRows(policy, ports.nodeReads())) buildInBackground(snapshot, key)
-    return false
+    const built = needsAllRows(policy, ports.nodeReads()) ? undefined : buildInBackground(snapshot, key)
+    if (built === undefined || !demands.savesWalk(key)) return false
+    return withTimeout(built, timeLimitOf(request, ports.limits()) / 2, false, request.client.signal)
   }
 
-  function buildInBackground(snapshot: EdgeRead, key: string): void {
-    if (building.has(key) || !hasIdleCapacity(snapshot)) return
-    building.add(key)
+  /** Resolves to whether there is a snapshot; `undefined`: none is built now. */
+  function buildInBackground(snapshot: EdgeRead, key: string): Promise<boolean> | undefined {
+    const known = building.get(key)
+    if (known !== undefined || !hasIdleCapacity(snapshot)) return known
     const { trace, ...request } = snapshot
     const complete = { ...request, reuse: 'allowed', effort: 'complete', priority: 'bulk', cost: NO_COST } as const
-    void Promise.resolve(read({ ...complete, client: new AbortController() }))
-      .catch(() => {})
+    const built = Promise.resolve(read({ ...complete, client: new AbortController() }))
+      .then(
+        () => true,
+        () => false,
+      )
       .finally(() => building.delete(key))
+    building.set(key, built)
+    return built
   }
 
   /** Resolves to undefined if there is no snapshot. */
@@ -141,7 +151,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
     if (derivable === undefined) return response
     const { snapshot, target } = derivable
     if (isCut(response)) {
-      if (demands.isRepeatedlyCut(target.key)) buildInBackground(snapshot, target.key)
+      if (demands.isRepeatedlyCut(target.key)) void buildInBackground(snapshot, target.key)
       return response
     }
     const total = totalOf(response.body, request)
@@ -178,6 +188,11 @@ function isServed(lookup: Lookup, { request, snapshot, target: { policy } }: Der
   const arrivedWithin = arrivalLimitOf(snapshot)
   if (arrivedWithin !== undefined && age - fetchTime >= arrivedWithin) return false
   return age < (policy.isJoined && !selectsAllRows(request) ? ttl : ttl + staleWhileRevalidate)
+}
+
+/** Returns the page that a request asks for. The node refuses values that are no numbers. */
+function windowOf({ query: { offset, limit } }: EdgeRead): PageWindow {
+  return { offset: Number(offset) || 0, limit: Number(limit) || DEFAULT_LIMIT }
 }
 
 /** One request that a snapshot may answer. */

@@ -45,6 +45,27 @@ t.test('no client waits for a snapshot of several calls', async (t) => {
   t.match((await edge.get({ limit: '7' })).status, { detail: 'snapshot' })
 })
 
+t.test('a walk through all pages takes one call, those of the snapshot, and few more', async (t) => {
+  const edge = snapshotReplica(agents(5000))
+  const ids: unknown[] = []
+  for (let offset = 0; offset < 5000; offset += 100) {
+    const query = { limit: '100', offset: `${offset}` }
+    const { body } = await edge.get(query)
+    t.strictSame(body, edge.direct(query))
+    const { items } = body.data as { items: { id: string }[] }
+    ids.push(...items.map(({ id }) => id))
+  }
+  t.equal(new Set(ids).size, 5000)
+  t.equal(edge.nodes.calls, 1 + 5, `${edge.nodes.calls} calls for 50 pages`)
+})
+
+t.test('a walk that a snapshot would not save builds none', async (t) => {
+  const edge = snapshotReplica(agents(5000))
+  for (const offset of ['0', '900', '1800', '2700']) await edge.get({ limit: '900', offset })
+  await edge.settleBuild()
+  t.equal(edge.nodes.calls, 4)
+})
+
 t.test('a snapshot is not built if it takes more calls than it saves', async (t) => {
   const edge = snapshotReplica(agents(5000))
   const builds = () => edge.nodes.requests.filter(({ query }) => query.limit === '1000').length

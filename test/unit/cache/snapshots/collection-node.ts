@@ -74,7 +74,7 @@ export function snapshotReplica(rows: Row[], options: ReplicaOptions = {}) {
   /** Two different queries, and as many as the snapshot takes calls, after which it exists. */
   const warm = async () => {
     const queries = Math.max(2, Math.ceil(node.rows.length / 1000))
-    for (let at = 0; at < queries; at += 1) await get({ limit: `${5 + at}`, ...(at > 0 && { offset: '1' }) })
+    for (let at = 0; at < queries; at += 1) await get({ limit: `${5 + at}` })
     await edge.settleBuild()
   }
   return { ...edge, node, get, direct, warm }
