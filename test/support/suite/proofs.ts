@@ -23,6 +23,7 @@ const PROOFS: Readonly<Record<string, string>> = {
     'both/passthrough. newer/messages. newer/releases. replay/stored-responses. responses/schemas. simulator/shapes.',
   'test/system/': 'console-api/miss-stages. journeys/explain-every-endpoint. newer/same-world/ reload/every-setting.',
   'test/system/departures/': 'many-rounds.',
+  'test/system/joined/': 'price-of-every-read.',
   'test/system/newer-contract/': 'lost-workers. rights/matrix.',
   // Sizes: time and memory with many entries, rows, users or URLs. Stores behind sentinels, a cluster, and links with faults.
   'test/system/attacks/': 'largest-bodies.',
