@@ -77,8 +77,6 @@ const KEYS = {
   write: ['revoked', 'facts', 'ends'].map(redisKeys.access),
 }
 const MAX_BATCH = 64
-/** No request waits for a read, and its reply may be long: its time limit in command timeouts. */
-const READ_TIMEOUTS = 5
 const PENDING = 'redis is unreachable: revoked tokens are still valid at other replicas'
 
 interface SharedRevocationsOptions {
@@ -128,7 +126,8 @@ export function createSharedRevocations({ replica, clock, log }: SharedRevocatio
       READ_REVOCATIONS,
       KEYS.read,
       args,
-      READ_TIMEOUTS * times.commandTimeout,
+      // No request waits for a read, and its reply may be long.
+      times.bulkTimeout,
     )
     if (!reply.ok) return false
     const [born, revoked] = reply.value

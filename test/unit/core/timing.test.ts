@@ -1,5 +1,5 @@
 import t from 'tap'
-import { withTimeout } from '../../../src/core/timing.ts'
+import { oneRunAtATime, withTimeout } from '../../../src/core/timing.ts'
 
 const never = new Promise<never>(() => {})
 
@@ -58,4 +58,29 @@ t.test('no listener and no unhandled rejection is left', async (t) => {
   fail(new Error('too late to matter'))
   // Node reports unhandled rejections before the next turn of the event loop.
   await new Promise((resolve) => setImmediate(resolve))
+})
+
+t.test('a call waits for one run that begins after it, however many calls follow', async (t) => {
+  let begun = 0
+  const run = oneRunAtATime(async () => {
+    begun += 1
+    await new Promise((resolve) => setImmediate(resolve))
+  })
+  const first = run()
+  const second = run()
+  t.equal(run(), second, 'calls during a run share the next one')
+  // As heartbeats do that come more often than a run takes.
+  let isOver = false
+  const more = (async () => {
+    while (!isOver && begun < 100) {
+      void run()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  })()
+  await first
+  await second
+  t.ok(begun >= 2 && begun < 10, `${begun} runs`)
+  isOver = true
+  await more
+  await run()
 })
