@@ -72,6 +72,7 @@ export async function buildCache(
     nodeReads: () => kindOf(cluster.view).reads,
     ...createNodeQuestions(cluster.view, kindOf),
     outageFor: () => (hasOutageMode(settings.current()) ? outageOf(cluster.status()) : undefined),
+    isOnlyReplica: () => settings.current().replica.only,
     onEvent: emit.cache,
     trial,
   })

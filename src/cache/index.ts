@@ -24,6 +24,8 @@ export interface CacheSettings {
   /** Milliseconds after a write for which reads of replicated data go to the master only. */
   readonly replicationLag: number
   readonly divergenceCheck: DivergenceCheckSettings
+  /** Absent: `call`. */
+  readonly withoutRedis?: 'call' | 'stale'
   readonly snapshots: SnapshotSettings
 }
 
@@ -35,6 +37,8 @@ export interface CacheOptions
   /** Read for each request: the layout of the nodes may change. Absent: the classic one. */
   readonly nodeReads?: () => NodeReads
   readonly settings: () => CacheSettings
+  /** Whether no other replica writes. Absent: one may. */
+  readonly isOnlyReplica?: () => boolean
   /** Reads are answered by the nodes and compared with what the cache would have served. */
   readonly trial?: boolean
 }
@@ -68,6 +72,8 @@ export function createCache(options: CacheOptions) {
     waiting,
     // A trial compares every hit.
     ...(options.trial ? { neverCollapses: true } : { divergenceSettings: settings }),
+    isOnlyReplica: options.isOnlyReplica ?? (() => false),
+    servesWithoutRedis: () => settings().withoutRedis === 'stale',
     snapshots: { snapshots, rows, nodeReads },
   })
   return {

@@ -1,5 +1,5 @@
 /** The stage around reads: serves stored responses, fetches the others, and refreshes much-used ones ahead of expiry. */
-import { type CacheStatus, isStaleIfError, OUTAGE } from '../core/cache.ts'
+import { type CacheStatus, isStaleIfError, OUTAGE, WITHOUT_REDIS } from '../core/cache.ts'
 import { isOutageFailure, nodeFailureOf, OWNER_UNKNOWN } from '../core/envelope.ts'
 import {
   arrivalLimitOf,
@@ -18,6 +18,7 @@ import {
   type Hit,
   type Lookup,
   type StoredOrigin,
+  type StoredResponse,
 } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { type CachePorts, type FetchResult, lifetimesOf, type ReadContext } from './call-nodes.ts'
@@ -39,6 +40,9 @@ export interface ReadThroughPorts extends CachePorts {
   readonly waiting: WaitingRefreshes
   /** Whether the node that would be called is known not to answer at all. */
   readonly isSilent: (request: EdgeRead) => boolean
+  readonly isOnlyReplica: () => boolean
+  /** Whether the local tier is served while Redis is unreachable, although other replicas may write. */
+  readonly servesWithoutRedis: () => boolean
   /** Absent: hits are not verified, because a trial compares each of them. */
   readonly divergenceSettings?: Parameters<typeof createDivergenceCheck>[0]
   readonly snapshots: Pick<SnapshotPorts, 'snapshots' | 'rows' | 'nodeReads'>
@@ -77,8 +81,9 @@ export function readThrough(ports: ReadThroughPorts): Stage<EdgeRead> {
 function respond(path: ReadPath, context: ReadContext): EdgeResponse | Promise<EdgeResponse> {
   const { fetcher } = path
   const { lookup, request } = context
+  if (lookup.kind === 'unavailable') return respondWithoutRedis(path, context)
   // A fetch in flight may have read data from before a write: share only a fetch that starts from now on.
-  if (lookup.kind === 'unavailable' || lookup.epochs.fenced) {
+  if (lookup.epochs.fenced) {
     return fetcher.fetchLatest(context, false).then(({ response }) => response)
   }
   if (request.reuse === 'noCache') {
@@ -86,6 +91,39 @@ function respond(path: ReadPath, context: ReadContext): EdgeResponse | Promise<E
   }
   if (lookup.kind === 'miss') return fetchOrServeStale(path, context)
   return respondFromHit(path, context, lookup)
+}
+
+/**
+ * Without Redis, no replica knows what the others write. If the operator prefers stale responses, those of the local tier are
+ * served and marked. If no other replica writes, the fresh ones are as good as ever.
+ */
+function respondWithoutRedis(path: ReadPath, context: ReadContext): EdgeResponse | Promise<EdgeResponse> {
+  const { ports, fetcher } = path
+  const { target, request } = context
+  const mayServe = request.reuse === 'allowed' && nodeOf(request) === undefined
+  const serveUntil = (boundOf: (response: StoredResponse) => number): EdgeResponse | undefined => {
+    const found = mayServe ? ports.store.lookupWithoutRedis?.(target.key, target.tags) : undefined
+    if (found === undefined) return undefined
+    const isFresh = found.age < found.response.ttl
+    if (isFresh && ports.isOnlyReplica()) return serve(found, { hit: true })
+    const isServed = ports.servesWithoutRedis() && found.age < found.response.ttl + boundOf(found.response)
+    return isServed ? serve(found, { hit: true, detail: WITHOUT_REDIS }) : undefined
+  }
+  const local = serveUntil(({ staleIfError }) => staleIfError)
+  if (local !== undefined) return local
+  return fetcher.fetchLatest(context, false).then(
+    ({ response, ...result }) =>
+      (result.kind === 'failed' && isOutageFailure(result.code)
+        ? serveUntil(({ staleInOutage }) => staleInOutage)
+        : undefined) ?? response,
+    (fault) => {
+      const code = nodeFailureOf(fault)
+      const stale =
+        code !== undefined && isOutageFailure(code) ? serveUntil(({ staleInOutage }) => staleInOutage) : undefined
+      if (stale === undefined) throw fault
+      return stale
+    },
+  )
 }
 
 function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeResponse | Promise<EdgeResponse> {

@@ -141,6 +141,7 @@ const cache = group({
     }),
   ),
   writesWithoutRedis: oneOf(['refuse', 'sendAndRiskStaleReads']),
+  withoutRedis: oneOf(['call', 'stale']),
   localBytes: bounded(size('64MiB'), {
     min: 1024 ** 2,
     message: 'is under 1MiB; the copy in this process could not hold one page of rows',
@@ -330,7 +331,7 @@ const log = group({
 })
 
 // The console, the log and the audit chain name a process as long as it runs.
-const replica = group({ name: restart(Type.Optional(text({ format: 'replicaName' }))) })
+const replica = group({ name: restart(Type.Optional(text({ format: 'replicaName' }))), only: flag(false) })
 
 /** The whole configuration. An unknown key is a fault. */
 export const settings = record({

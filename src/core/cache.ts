@@ -9,6 +9,9 @@ export type StaleIfError = `stale-if-error/${number}` | typeof OUTAGE
 
 export const OUTAGE = 'outage'
 
+/** The detail of a response of the local tier while Redis is unreachable: another replica may have written since. */
+export const WITHOUT_REDIS = 'without-redis'
+
 export function isStaleIfError(detail: string | undefined): detail is StaleIfError {
   return detail === OUTAGE || detail?.startsWith('stale-if-error/') === true
 }
@@ -43,8 +46,8 @@ export type CacheOutcome = (typeof CACHE_OUTCOMES)[number]
 /** `none`: the cache would not have answered, so there is nothing to compare. */
 export type TrialComparison = 'same' | 'different' | 'inconclusive' | 'none'
 
-export function cacheOutcomeOf({ hit, fwd, detail }: CacheStatus): CacheOutcome {
-  if (isStale(detail)) return 'stale'
+export function cacheOutcomeOf({ hit, fwd, detail, ttl }: CacheStatus): CacheOutcome {
+  if (isStale(detail) || (detail === WITHOUT_REDIS && (ttl ?? 0) < 0)) return 'stale'
   if (hit) return 'hit'
   return forwardReasons[fwd ?? 'bypass'].outcome
 }

@@ -1,6 +1,6 @@
 /** Derives the details of a request from its record, when an operator opens it. */
 
-import { forwardReasons, isStaleIfError, OUTAGE } from '../../core/cache.ts'
+import { forwardReasons, isStaleIfError, OUTAGE, WITHOUT_REDIS } from '../../core/cache.ts'
 import { type ErrorCode, errorTable } from '../../core/errors.ts'
 import type { NodeCallEvent, RequestEvent } from '../../core/events.ts'
 import type { SpanAttributes } from '../../core/trace.ts'
@@ -111,6 +111,7 @@ function reasonOf({ cache, cacheStatus, method, status }: RequestEvent): string 
   }
   if (detail === 'snapshot' && hit) return 'Computed from the stored snapshot of the collection, without a call.'
   if (detail === 'stale-while-revalidate') return 'A stale response was served while it is refreshed.'
+  if (detail === WITHOUT_REDIS) return 'The local tier was served because Redis is unreachable (cache.withoutRedis).'
   if (detail === OUTAGE) return 'A stale response was served because no node answers (cache.outage).'
   if (isStaleIfError(detail)) {
     return `A stale response was served because nodes fail (error ${detail.slice(detail.indexOf('/') + 1)}).`

@@ -1,6 +1,6 @@
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { StoredResponseInfo } from '../../core/cache.ts'
-import type { Lookup, StoredBytes, StoredResponse, TagEpochs } from '../../core/response.ts'
+import type { AgedResponse, Lookup, StoredBytes, StoredResponse, TagEpochs } from '../../core/response.ts'
 
 /** A response to store, with the epochs that its tags had before it was fetched. */
 export interface NewStoredResponse {
@@ -78,6 +78,11 @@ export interface CacheStore {
   lookup(key: string, tags: readonly Tag[]): Lookup | Promise<Lookup>
   /** As `lookup`, in the memory of this process alone; `undefined`: it has no valid response there. */
   lookupLocal(key: string, tags: readonly Tag[]): Lookup | undefined
+  /**
+   * As `lookupLocal`, while Redis is unreachable: another replica may have written since, this one has not. Absent: there is no
+   * Redis.
+   */
+  lookupWithoutRedis?(key: string, tags: readonly Tag[]): AgedResponse | undefined
   store(entry: NewStoredResponse): Promise<void>
   /** One fetch for all replicas. `lease`: as of a write lock. */
   acquireFetchLock(key: string, epochs: TagEpochs, lease: number): Promise<Lock>

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { CacheStoreState } from '../../core/cache.ts'
-import type { CacheIndex, Lookup, TagEpochs } from '../../core/response.ts'
+import type { AgedResponse, CacheIndex, Lookup, TagEpochs } from '../../core/response.ts'
 import { type OnStoreEvent, redisChannels, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import { GENERATION, LEASES, NOW, script } from '../../redis/scripts.ts'
@@ -11,7 +11,7 @@ import type { AcquireWriteLock, CacheStore, EpochStore, NewBytes, NewStoredRespo
 import { compareEpochs, KnownEpochs, keyTag, purgeTags, withKeyEpoch } from './epochs.ts'
 import type { InvalidationSequence } from './index-reader.ts'
 import { Invalidator } from './invalidator.ts'
-import { type LocalEntry, LocalTier, localLookup, lookupAt, toLocalEntry } from './local-entries.ts'
+import { type LocalEntry, LocalTier, localLookup, lookupAt, responseIn, toLocalEntry } from './local-entries.ts'
 import { fetchLockName, Locks, writeLockName } from './locks.ts'
 import { createEntryCodec, createRedisParts, RedisEntries } from './redis-entries.ts'
 import { ResponseIndex } from './response-index.ts'
@@ -111,6 +111,13 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     if (entry === undefined) return undefined
     this.#index.countHit(key, entry.info?.group)
     return localLookup(entry, now)
+  }
+
+  /** The writes of this replica have invalidated the epochs that it knows, also without Redis. */
+  readonly lookupWithoutRedis = (key: string, tags: readonly Tag[]): AgedResponse | undefined => {
+    const now = this.#replica.elapsed()
+    const entry = this.#local.find(key, tags, now)
+    return entry && { response: responseIn(entry), age: Math.max(0, now - entry.fetchedAt) }
   }
 
   async #lookupInRedis(key: string, tags: readonly Tag[]): Promise<Lookup> {

@@ -45,6 +45,19 @@ async function cacheStatus({ get }: Reloadable, path: string): Promise<string> {
   return status
 }
 
+/** The lease of the local tier, and some more. */
+const LEASE_MS = 3000
+
+/** Observes whether a stored response is served when Redis has been unreachable for longer than a lease. */
+const isHitWithoutRedis: Proof['observe'] = async (edge) => {
+  await cacheStatus(edge, '/rules?limit=3')
+  await redis.kill()
+  await new Promise((resolve) => setTimeout(resolve, LEASE_MS))
+  const response = await edge.get('/rules?limit=3')
+  await response.text()
+  return `${response.headers.get('cache-status')}`.includes('hit')
+}
+
 /** Observes how many calls the nodes get for one path that is fetched once and read again ten times. */
 const callsOfHits: Proof['observe'] = async (edge) => {
   const path = `/rules?search=${unique()}`
@@ -127,6 +140,22 @@ export const proofs: readonly Proof[] = [
       await redis.kill()
       return answerTo('PUT', '/agents/groups/new-group')(edge)
     },
+  },
+  {
+    start: startWithRedis,
+    changes: { 'cache.withoutRedis': 'stale' },
+    before: false,
+    after: true,
+    isFinal: true,
+    observe: isHitWithoutRedis,
+  },
+  {
+    start: startWithRedis,
+    changes: { 'replica.only': true },
+    before: false,
+    after: true,
+    isFinal: true,
+    observe: isHitWithoutRedis,
   },
   {
     start: { settings: { cache: { ttl: { agents: '1ms' } } } },
