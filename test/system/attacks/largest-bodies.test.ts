@@ -170,12 +170,17 @@ const newerPathValues: Readonly<Record<string, string>> = {
   agent_id: '001',
   component: 'analysis',
   dirname: 'etc%2Frules',
+  policy_id: '1',
 }
 
 function pathOf({ method, path }: Endpoint, contract: 'classic' | 'newer'): string {
-  const values =
-    contract === 'classic' ? { ...pathValues, node_id: 'master', ...pathsOf[`${method} ${path}`] } : newerPathValues
-  return path.replace(/:(\w+)/g, (_, name: string) => values[name] ?? '1')
+  const filename = path.startsWith('/lists') ? 'audit-keys' : 'local_rules.xml'
+  const values: Readonly<Record<string, string>> =
+    contract === 'classic'
+      ? { ...pathValues, node_id: 'master', ...pathsOf[`${method} ${path}`] }
+      : { ...newerPathValues, filename }
+  const query = method !== 'GET' && path.endsWith('/files') ? '?path=etc/rules/local_rules.xml' : ''
+  return path.replace(/:(\w+)/g, (_, name: string) => values[name] ?? '1') + query
 }
 
 /** One record of each class: what the edge does with a body depends on these parts of a record. */

@@ -51,9 +51,12 @@ async function firstResponse({ port, endpoint, authorization, headers = { 'conte
     'content-type': describedBody(endpoint)?.types[0] ?? 'application/json',
     ...headers,
   }
-  const path = endpoint.path.replace(/:(\w+)/g, (_, name: string) => pathValues[name] ?? '1')
+  const filename = endpoint.path.startsWith('/lists') ? 'audit-keys' : 'local_rules.xml'
+  const values: Readonly<Record<string, string>> = { ...pathValues, filename, policy_id: '1' }
+  const path = endpoint.path.replace(/:(\w+)/g, (_, name: string) => values[name] ?? '1')
+  const query = Object.hasOwn(endpoint.query, 'path') ? '?path=etc/rules/local_rules.xml' : ''
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.write(`${endpoint.method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`)
+  socket.write(`${endpoint.method} ${path}${query} HTTP/1.1\r\n${lines.join('')}\r\n`)
   const [chunk] = (await once(socket, 'data')) as [Buffer]
   socket.destroy()
   const text = chunk.toString()
