@@ -89,6 +89,11 @@ function namesAgents({ request }: JoinedRead): boolean {
   return request.query.agent_id !== undefined
 }
 
+/** Agent `000` of each node is the node itself. */
+function isNoNode(id: string): boolean {
+  return id !== MANAGER_AGENT_ID
+}
+
 interface Price {
   /** How many agents may be asked one by one. */
   readonly agents: number
@@ -114,15 +119,15 @@ async function readSome(
   if (read.isComplete && agents.length > agentsPerCollection) throw new TooManyRowsError(MAX_LIMIT ** 2)
   const ids = agents.map(({ id }) => id)
   if (read.isComplete || namesAgents(read) || agents.length <= room)
-    return { rows: await readAgentRows(all, agents, calls), ids }
+    return { rows: await readAgentRows(all, agents, calls), ids: ids.filter(isNoNode) }
   const { agents: known } = await all.loading
-  const named = isOfOneNode ? ids : ids.filter((id) => id !== MANAGER_AGENT_ID)
+  const named = isOfOneNode ? ids : ids.filter(isNoNode)
   const covered = new Set(page === undefined ? [] : coveredBy(page, read, named, known))
   const asked = agents.filter(({ id }) => !covered.has(id)).slice(0, Math.max(0, room))
   read.report.addCoverage(covered.size + asked.length, agents.length)
   const ofPage = page === undefined || covered.size === 0 ? [] : [rowsOf(rowsOfAgents(page.page, covered))]
   const askedRows = await readAgentRows(all, asked, calls)
-  return { rows: [...ofPage, ...askedRows], ids: [...covered, ...asked.map(({ id }) => id)] }
+  return { rows: [...ofPage, ...askedRows], ids: [...covered, ...asked.map(({ id }) => id)].filter(isNoNode) }
 }
 
 /**
@@ -225,8 +230,7 @@ async function readPage(
   checkTotal(read, page.total)
   const { agents } = await loading
   if (agents === undefined) return isWhole ? { rows: [nodeRowsOf(node, page)] } : undefined
-  // Agent `000` of each node is the node itself.
-  const ids = agentIdsOf(page).filter((id) => id !== MANAGER_AGENT_ID)
+  const ids = agentIdsOf(page).filter(isNoNode)
   const checked = await agents.checkPage(ids, node)
   if ('code' in checked) return checked
   if (!checked.isOwn) return undefined
