@@ -108,7 +108,10 @@ export async function runMatrix({
     const result = { compared: 0, hits: 0, statuses: {} as Record<number, number>, differences: [] as string[] }
     const bodies = new Map<string, unknown[]>()
     for (const mode of MODES) {
-      await administrator('PUT', '/security/config', { rbac_mode: mode, auth_token_exp_timeout: TOKEN_LIFETIME_SECONDS })
+      await administrator('PUT', '/security/config', {
+        rbac_mode: mode,
+        auth_token_exp_timeout: TOKEN_LIFETIME_SECONDS,
+      })
       const tokens = new Map<string, string>()
       for (const { name } of users) tokens.set(name, await logIn(master, name, PASSWORD))
       const expected = new Map<string, Answer>()
