@@ -59,7 +59,8 @@ async function sendTwiceIfLate(
     if (!spend()) return await first
     const second = send()
     const result = await Promise.race([first, second])
-    if (result.ok) return result
+    // Clients do not wait longer than for the first attempt.
+    if (result.ok || result.fault === 'timeout') return result
     const results = await Promise.all([first, second])
     return results.find(({ ok }) => ok) ?? results[0]
   } finally {

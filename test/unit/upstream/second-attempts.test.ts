@@ -9,7 +9,7 @@ const answer = (body: string): NodeResult => ({
   ok: true,
   response: { node: 'master', status: 200, type: 'application/json', body: Buffer.from(body) },
 })
-const failure: NodeResult = { ok: false, node: 'master', fault: 'timeout', sent: true, detail: 'late' }
+const failure = { ok: false, node: 'master', fault: 'unreadable', sent: true, detail: 'late' } as const
 
 /** Each attempt waits until the test ends it. `usualTime`: as soon as it has a slot. */
 function attempts(minLate = 10) {
@@ -52,6 +52,16 @@ t.test('if one attempt fails, the other one counts; if both do, the first failur
     sent[1]?.end(second)
     t.same(await result, expected)
   }
+})
+
+t.test('no client waits longer than for the first attempt', async (t) => {
+  const { send, sent, sentTwice } = attempts()
+  const result = send(shared())
+  await sentTwice()
+  const late = { ...failure, fault: 'timeout' as const }
+  sent[0]?.end(late)
+  t.same(await result, late)
+  t.ok(sent[1]?.call.signal.aborted)
 })
 
 t.test('a client that leaves ends both attempts', async (t) => {
