@@ -67,7 +67,14 @@ async function started(t: Test) {
   // The clock of the manager is late, so that it can be set forward: a token of the second of a change stays good.
   let late = 60_000
   const now = () => new Date(Date.now() - late)
-  const simulator = await startSimulator({ layout: 'newer', workers: 1, agents: 3, now, newer: { users } })
+  const simulator = await startSimulator({
+    layout: 'newer',
+    version: '4.7.0',
+    workers: 1,
+    agents: 3,
+    now,
+    newer: { users },
+  })
   t.teardown(() => simulator.close())
   const edge = await startEdge({
     nodes: simulator.nodes,

@@ -50,8 +50,7 @@ export function rightsOf(
   const effects = effectsOf(policies)
   return {
     unlimited,
-    // The defaults are those of a release before 4.7.
-    processed: () => (unlimited ? { ...effects, 'event:ingest': { '*:*:*': 'allow' } } : effects),
+    processed: () => effects,
     may: (action, type, id, groups = []) => {
       if (unlimited) return true
       const names = [`${type}:${id}`, `${type}:*`, '*:*:*']

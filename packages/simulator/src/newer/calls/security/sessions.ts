@@ -1,6 +1,8 @@
 /** The calls about logging in and out, the own user, and the configuration of the security. */
 import { affected } from '../../answers.ts'
 import { type Asked, type Call, NO_TEXTS } from '../../model.ts'
+import type { Rights } from '../../rbac/access.ts'
+import { minorOf } from '../../releases.ts'
 import { wholeNeed } from './objects.ts'
 
 const text = (message: string) => ({ kind: 'text', message }) as const
@@ -74,9 +76,13 @@ export const sessionCalls: readonly Call[] = [
     needs: [],
     texts: NO_TEXTS,
     inApi: true,
-    run: ({ rights, security }) => ({
+    run: ({ rights, security, node, world }) => ({
       kind: 'data',
-      data: { ...rights.processed(), rbac_mode: security.store.config.rbac_mode },
+      data: {
+        ...rights.processed(),
+        ...laterRights(rights, node.version ?? world.version),
+        rbac_mode: security.store.config.rbac_mode,
+      },
       message: 'Current user processed policies information was returned',
     }),
   },
@@ -108,3 +114,10 @@ export const sessionCalls: readonly Call[] = [
     },
   },
 ]
+
+const INGESTS_SINCE = 7
+
+/** The simulated policies are those of the recorded release. Later ones give administrators further rights. */
+function laterRights({ unlimited }: Rights, version: string): object {
+  return unlimited && minorOf(version) >= INGESTS_SINCE ? { 'event:ingest': { '*:*:*': 'allow' } } : {}
+}
