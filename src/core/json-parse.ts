@@ -103,7 +103,7 @@ function endOfShortMember(bytes: Buffer, at: number): number {
   return end < 0 ? end : endOfShort(bytes, skipSpace(bytes, skipSpace(bytes, end) + 1), PIECE_BYTES - (end - at))
 }
 
-/** Returns the end of a value of at most so many bytes; negative: it is longer. */
+/** Returns the end of a value of at most this number of bytes; negative: it is longer. */
 function endOfShort(bytes: Buffer, at: number, maxBytes = PIECE_BYTES): number {
   const last = Math.min(bytes.length, at + maxBytes)
   let depth = 0

@@ -260,7 +260,7 @@ export class ConcurrencyLimiter {
     this.#reportDemand()
   }
 
-  /** A queue in which each call waits for long serves nobody better than a short one. */
+  /** A long queue answers no call earlier than a short one. */
   #rejectLateBulk(): void {
     const now = this.#options.clock()
     for (const call of this.#queue.takeAll('bulk', ({ waitsUntil }) => waitsUntil < now)) {

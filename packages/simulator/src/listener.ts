@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
  * Free ports are taken from these, below the range from which systems give ports to outgoing connections and to servers that
- * ask for any: while a node is down, nobody else gets its port.
+ * ask for any: while a node is down, no other process gets its port.
  */
 const MIN_PORT = 10_000
 const MAX_PORT = 32_000

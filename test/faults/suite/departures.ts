@@ -24,7 +24,7 @@ export interface Departures {
   /** Milliseconds until the clients leave; each of them by then. */
   readonly within: number
   readonly random: Random
-  /** Nobody leaves before the response. */
+  /** No client leaves before the response. */
   readonly stay?: boolean
 }
 

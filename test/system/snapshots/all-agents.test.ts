@@ -8,7 +8,7 @@ const PACKAGES = '/experimental/syscollector/packages'
 const AGENTS = 105
 /** One call per connected agent, for the master itself, for its own page, and for the owners of the agents; and some. */
 const MAX_CALLS = 107
-/** So many agents are read within the price of one read. They have more rows than a manager returns at once. */
+/** This number of agents is read within the price of one read. They have more rows than a manager returns at once. */
 const FEW_AGENTS = 12
 /** The calls that one read may cost in front of three nodes. */
 const PRICE = 16

@@ -15,6 +15,17 @@ const never = () => new Promise<never>(() => undefined)
 const firstNode = () => 'm'
 const STALE = { detail: 'stale-while-revalidate' }
 
+/** Two responses are stored and stale, and a fetch from their node gets no response. */
+async function startLateFetch() {
+  const edge = replica({ firstNode })
+  await Promise.all([edge.read(one()), edge.read(one('002'))])
+  edge.clock.advance(5000)
+  edge.nodes.respond = ({ params }) => (params.agent_id === '003' ? never() : success('new'))
+  void edge.read(one('003'))
+  await settle()
+  return edge
+}
+
 t.test(
   'a request waits three usual times of its fetch, at least 250 ms, then it gets the stale response',
   async (t) => {
@@ -40,12 +51,7 @@ t.test(
 )
 
 t.test('while the fetches from a node are late, no request with a stored response waits', async (t) => {
-  const { read, nodes, clock } = replica({ firstNode })
-  await Promise.all([read(one()), read(one('002'))])
-  clock.advance(5000)
-  nodes.respond = ({ params }) => (params.agent_id === '003' ? never() : success('new'))
-  void read(one('003'))
-  await settle()
+  const { read, nodes, clock } = await startLateFetch()
   clock.advance(1499)
   nodes.respond = never
   const waits = read(one())
@@ -57,12 +63,7 @@ t.test('while the fetches from a node are late, no request with a stored respons
 })
 
 t.test('a node that answers another fetch is not late', async (t) => {
-  const { read, nodes, clock } = replica({ firstNode })
-  await Promise.all([read(one()), read(one('002'))])
-  clock.advance(5000)
-  nodes.respond = ({ params }) => (params.agent_id === '003' ? never() : success('new'))
-  void read(one('003'))
-  await settle()
+  const { read, nodes, clock } = await startLateFetch()
   clock.advance(1400)
   t.equal(bodyOf(await read(one())).data, 'new')
   clock.advance(1400)

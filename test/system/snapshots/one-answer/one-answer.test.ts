@@ -6,7 +6,7 @@ import { PLANTS, type Plant } from './plants.ts'
 const QUERIES_PER_COLLECTION = { classic: 5, newer: 2 } as const
 /** The same in each run, so that no change fails for a query that another one has not met. */
 const SEED = 30_031
-/** A run has one of so many parts, `npm run check:answers` all. */
+/** A run has one of this number of parts, `npm run check:answers` all. */
 const STEP = 40
 /** A planted fault is looked for in batches, until one finds it. */
 const QUERIES_PER_BATCH = 60
