@@ -5,23 +5,17 @@
  * far as the price of the read allows. Beyond it, the response says how many agents it covers.
  */
 import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
-import { type EdgeRead, priceOfRead } from '../core/request.ts'
+import { priceOfRead } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { traceAsync } from '../core/traced.ts'
 import { MAX_LIMIT } from '../query/request.ts'
-import { type DatabaseSource, sources } from '../query/sources.ts'
-import { agentIdsOf, countRows, type Rows, rowsOfAgents, UnreadableRowsError } from '../rows/rows.ts'
+import { sources } from '../query/sources.ts'
+import { agentIdsOf, type Rows, rowsOfAgents } from '../rows/rows.ts'
 import { type AgentCalls, type AgentRowsKind, type AgentRowsRead, readAgentRows, TIMED_OUT } from './agent-rows.ts'
-import {
-  checkTotal,
-  type JoinedRead,
-  omitParameters,
-  pageWindowOf,
-  selectWithSortFields,
-  TooManyRowsError,
-} from './joined-read.ts'
-import { createPartError, createUnreadableError, type NodeRows, type PartError, rowsOfPart } from './node-part.ts'
+import { coveredBy, type FirstPage, isWholeCluster, readFirstPage } from './first-page.ts'
+import { checkTotal, type JoinedRead, pageWindowOf, selectWithSortFields, TooManyRowsError } from './joined-read.ts'
+import { createPartError, type NodeRows, type PartError } from './node-part.ts'
 import { MANAGER_AGENT_ID } from './owner-lookup.ts'
 import {
   type ContentByNode,
@@ -98,54 +92,37 @@ interface Price {
   /** How many agents may be asked one by one. */
   readonly agents: number
   /** The page of the node, if its rows are right as far as they go. */
-  readonly page?: FirstPage
-  /** Otherwise it has rows of agent `000` of several nodes, without their names. */
+  readonly first: FirstPage | undefined
+  /** Otherwise the page has rows of agent `000` of several nodes, without their names. */
   readonly isOfOneNode: boolean
   readonly rowsOf: (page: Rows) => NodeRows
 }
 
 /**
  * Asks agents one by one, or as many of them as the price of the read allows beside those that the page of the node covers.
- * A complete read, for which no client waits, asks all of them. Throws TooManyRowsError if these are more than its limit.
+ * A complete read, for which no client waits, asks all of them. Throws TooManyRowsError if the cluster has more agents than
+ * such a read may have.
  */
 async function readSome(
   all: AllAgentsRead,
+  known: ReadAgents,
   agents: readonly OwnedAgent[],
   calls: AgentCalls,
-  { agents: room, page, isOfOneNode, rowsOf }: Price,
+  { agents: room, first, isOfOneNode, rowsOf }: Price,
 ): Promise<NodeContent> {
   const { read } = all
-  const { agentsPerCollection } = read.ports.limits()
-  if (read.isComplete && agents.length > agentsPerCollection) throw new TooManyRowsError(MAX_LIMIT ** 2)
+  const { request, report, ports, isComplete } = read
   const ids = agents.map(({ id }) => id)
-  if (read.isComplete || namesAgents(read) || agents.length <= room)
+  if (isComplete && agents.length > ports.limits().agentsPerCollection) throw new TooManyRowsError(MAX_LIMIT ** 2)
+  if (isComplete || namesAgents(read) || agents.length <= room)
     return { rows: await readAgentRows(all, agents, calls), ids: ids.filter(isNoNode) }
-  const { agents: known } = await all.loading
-  const named = isOfOneNode ? ids : ids.filter(isNoNode)
-  const covered = new Set(page === undefined ? [] : coveredBy(page, read, named, known))
+  const onPage = isOfOneNode ? ids : ids.filter(isNoNode)
+  const covered = new Set(first && coveredBy(first, onPage, known, { ...request, isOfOneNode }))
   const asked = agents.filter(({ id }) => !covered.has(id)).slice(0, Math.max(0, room))
-  read.report.addCoverage(covered.size + asked.length, agents.length)
-  const ofPage = page === undefined || covered.size === 0 ? [] : [rowsOf(rowsOfAgents(page.page, covered))]
+  report.addCoverage(covered.size + asked.length, agents.length)
+  const ofPage = first === undefined || covered.size === 0 ? [] : [rowsOf(rowsOfAgents(first.page, covered))]
   const askedRows = await readAgentRows(all, asked, calls)
   return { rows: [...ofPage, ...askedRows], ids: [...covered, ...asked.map(({ id }) => id)].filter(isNoNode) }
-}
-
-/**
- * Returns the agents of which a page has all rows: a page that is not full has those of all listed agents, a full one may lack
- * rows of its last agent. Of a few selected fields, rows may be equal, and dropped.
- */
-function coveredBy(
-  { page, count }: FirstPage,
-  { request }: JoinedRead,
-  ids: readonly string[],
-  agents: ReadAgents | undefined,
-): readonly string[] {
-  if (count >= MAX_LIMIT) {
-    const onPage = new Set(agentIdsOf(page).slice(0, -1))
-    return ids.filter((id) => onPage.has(id))
-  }
-  const isDropped = request.query.select !== undefined && page.total > count
-  return isDropped || agents === undefined ? [] : ids.filter((id) => agents.isListed(id))
 }
 
 /** The calls with which the owner table is read. */
@@ -205,16 +182,11 @@ async function readNode(all: AllAgentsRead, node: string): Promise<NodeContent |
 const CALLS_OF_PAGE = 2
 
 /** Reads the rows of the agents of a node. */
-function readOwned(all: AllAgentsRead, agents: ReadAgents, node: string, page?: FirstPage): Promise<NodeContent> {
+function readOwned(all: AllAgentsRead, agents: ReadAgents, node: string, first?: FirstPage): Promise<NodeContent> {
   const nodes = all.read.ports.view.nodes().length
   const room = Math.floor((priceOfRead(nodes) - CALLS_OF_PAGE * nodes - ownerCalls(agents)) / nodes)
-  const rowsOf = (rows: Rows) => nodeRowsOf(node, rows)
-  return readSome(all, agents.of(node), CALLS_TO_OWNERS, {
-    agents: room,
-    rowsOf,
-    ...(page && { page }),
-    isOfOneNode: true,
-  })
+  const rowsOf = (page: Rows) => nodeRowsOf(node, page)
+  return readSome(all, agents, agents.of(node), CALLS_TO_OWNERS, { agents: room, first, isOfOneNode: true, rowsOf })
 }
 
 /** Returns the page itself if it has not all rows of the agents of the node; undefined if it has rows of other agents. */
@@ -251,52 +223,6 @@ async function findFault({ request, ports, fanOut }: JoinedRead, node: string): 
   const asked = ports.isDistributing(node, request.caller.credentials)
   const isDistributing = await withTimeout(asked, fanOut.deadline - performance.now(), false)
   return isDistributing ? createPartError(937, ` (${node})`) : undefined
-}
-
-interface FirstPage {
-  readonly page: Rows
-  /** The rows on the page. */
-  readonly count: number
-  /** Whether these are all rows that the node counts. */
-  readonly isWhole: boolean
-  readonly error?: never
-}
-
-/** Fetches up to 1,000 rows of a node without a sort, so that all sorts and pages share the cached part. */
-async function readFirstPage(
-  { request, fetchPart }: JoinedRead,
-  source: DatabaseSource,
-  node: string,
-  deadline?: number,
-): Promise<FirstPage | { readonly page?: never; readonly isWhole?: never; readonly error: PartError }> {
-  const { select } = selectWithSortFields(request.query, source)
-  const query = {
-    ...omitParameters(request.query, 'offset', 'sort', 'select', 'agent_id'),
-    limit: String(MAX_LIMIT),
-    ...(select !== undefined && { select }),
-  }
-  const part = await fetchPart(node, { ...request, extent: { node }, query }, deadline)
-  if (!part.ok) return { error: part.error }
-  const found = rowsOfPart(part)
-  if (!found.ok) return { error: createUnreadableError(found.reason) }
-  const page = found.rows
-  try {
-    const count = countRows(page)
-    return { page, count, isWhole: page.total <= MAX_LIMIT && count === page.total }
-  } catch (error) {
-    if (error instanceof UnreadableRowsError) return { error: createUnreadableError(error.reason) }
-    throw error
-  }
-}
-
-/**
- * Whether the first page of the cluster has all rows, in distribution mode `manager`. The total may be too high: the
- * manager adds the totals of all nodes that it asks, although it drops equal rows, and it asks itself twice if the node
- * of some agent is unknown. A page that is not full has all rows whatever its total says, because a node whose rows do
- * not fit fills a page. The exception are rows of a few selected fields: many of them may be equal, and dropped.
- */
-export function isWholeCluster({ page, count, isWhole }: FirstPage, { query }: EdgeRead): boolean {
-  return isWhole || (count < MAX_LIMIT && (page.total <= MAX_LIMIT || query.select === undefined))
 }
 
 /** Agent `000` of each node is the node itself, so its rows get the name of the node. */
@@ -345,11 +271,11 @@ export const readThroughMaster: ReadAllAgents = async (all) => {
   agents.reportUnreachable(() => true)
   const calls = pageError?.code === TIMED_OUT ? CALLS_AFTER_TIMEOUT : CALLS_TO_MASTER
   const room = priceOfRead(read.ports.view.nodes().length) - 1 - ownerCalls(agents)
-  const { rows } = await readSome(all, agents.inOrder(node), calls, {
+  const { rows } = await readSome(all, agents, agents.inOrder(node), calls, {
     agents: room,
-    rowsOf: (page) => ({ node, total: page.total, rows: page, isSorted: false }),
-    ...(first?.page !== undefined && { page: first }),
+    first: first?.page === undefined ? undefined : first,
     isOfOneNode: false,
+    rowsOf: (page) => ({ node, total: page.total, rows: page, isSorted: false }),
   })
   if (agents.isRequested(MANAGER_AGENT_ID)) reportRowsOfWorkers(read, agents, rows, first?.page)
   return rows

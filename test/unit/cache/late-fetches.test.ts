@@ -63,7 +63,7 @@ t.test('while the fetches from a node are late, no request with a stored respons
 })
 
 t.test('a node that answers another fetch is not late', async (t) => {
-  const { read, nodes, clock } = await startLateFetch()
+  const { read, clock } = await startLateFetch()
   clock.advance(1400)
   t.equal(bodyOf(await read(one())).data, 'new')
   clock.advance(1400)

@@ -1,0 +1,71 @@
+/** The first page of a node over all agents, of up to 1,000 unsorted rows, and which agents it covers. */
+import type { EdgeRead } from '../core/request.ts'
+import { MAX_LIMIT } from '../query/request.ts'
+import type { DatabaseSource } from '../query/sources.ts'
+import { agentIdsOf, countRows, type Rows, UnreadableRowsError } from '../rows/rows.ts'
+import { type JoinedRead, omitParameters, selectWithSortFields } from './joined-read.ts'
+import { createUnreadableError, type PartError, rowsOfPart } from './node-part.ts'
+import type { ReadAgents } from './read-agents.ts'
+
+export interface FirstPage {
+  readonly page: Rows
+  /** The rows on the page. */
+  readonly count: number
+  /** Whether these are all rows that the node counts. */
+  readonly isWhole: boolean
+  readonly error?: never
+}
+
+/** Fetches up to 1,000 rows of a node without a sort, so that all sorts and pages share the cached part. */
+export async function readFirstPage(
+  { request, fetchPart }: JoinedRead,
+  source: DatabaseSource,
+  node: string,
+  deadline?: number,
+): Promise<FirstPage | { readonly page?: never; readonly isWhole?: never; readonly error: PartError }> {
+  const { select } = selectWithSortFields(request.query, source)
+  const query = {
+    ...omitParameters(request.query, 'offset', 'sort', 'select', 'agent_id'),
+    limit: String(MAX_LIMIT),
+    ...(select !== undefined && { select }),
+  }
+  const part = await fetchPart(node, { ...request, extent: { node }, query }, deadline)
+  if (!part.ok) return { error: part.error }
+  const found = rowsOfPart(part)
+  if (!found.ok) return { error: createUnreadableError(found.reason) }
+  const page = found.rows
+  try {
+    const count = countRows(page)
+    return { page, count, isWhole: page.total <= MAX_LIMIT && count === page.total }
+  } catch (error) {
+    if (error instanceof UnreadableRowsError) return { error: createUnreadableError(error.reason) }
+    throw error
+  }
+}
+
+/**
+ * Whether the first page of the cluster has all rows, in distribution mode `manager`. The total may be too high: the
+ * manager adds the totals of all nodes that it asks, although it drops equal rows, and it asks itself twice if the node
+ * of some agent is unknown. A page that is not full has all rows whatever its total says, because a node whose rows do
+ * not fit fills a page. The exception are rows of a few selected fields: many of them may be equal, and dropped.
+ */
+export function isWholeCluster({ page, count, isWhole }: FirstPage, { query }: EdgeRead): boolean {
+  return isWhole || (count < MAX_LIMIT && (page.total <= MAX_LIMIT || query.select === undefined))
+}
+
+/**
+ * Returns the agents of which a page has all rows: a page that is not full has those of all listed agents, a full one may lack
+ * rows of its last agent. `isOfOneNode`: otherwise the cluster has joined it, and may have dropped rows of a few selected fields
+ * that are equal.
+ */
+export function coveredBy(
+  { page, count }: FirstPage,
+  ids: readonly string[],
+  agents: Pick<ReadAgents, 'isListed'>,
+  { query, isOfOneNode }: Pick<EdgeRead, 'query'> & { readonly isOfOneNode: boolean },
+): readonly string[] {
+  if (count < MAX_LIMIT && !isOfOneNode && query.select !== undefined && page.total > count) return []
+  if (count < MAX_LIMIT) return ids.filter((id) => agents.isListed(id))
+  const onPage = new Set(agentIdsOf(page).slice(0, -1))
+  return ids.filter((id) => onPage.has(id))
+}
