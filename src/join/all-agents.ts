@@ -113,7 +113,8 @@ async function readSome(
   const { read } = all
   const { request, report, ports, isComplete } = read
   const ids = agents.map(({ id }) => id)
-  if (isComplete && agents.length > ports.limits().agentsPerCollection) throw new TooManyRowsError(MAX_LIMIT ** 2)
+  if (isComplete && known.size > ports.limits().agentsPerCollection)
+    throw new TooManyRowsError(pageWindowOf(request).limit + 1)
   if (isComplete || namesAgents(read) || agents.length <= room)
     return { rows: await readAgentRows(all, agents, calls), ids: ids.filter(isNoNode) }
   const onPage = isOfOneNode ? ids : ids.filter(isNoNode)

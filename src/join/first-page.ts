@@ -64,7 +64,7 @@ export function coveredBy(
   agents: Pick<ReadAgents, 'isListed'>,
   { query, isOfOneNode }: Pick<EdgeRead, 'query'> & { readonly isOfOneNode: boolean },
 ): readonly string[] {
-  if (count < MAX_LIMIT && !isOfOneNode && query.select !== undefined && page.total > count) return []
+  if (!isOfOneNode && query.select !== undefined && page.total > count) return []
   if (count < MAX_LIMIT) return ids.filter((id) => agents.isListed(id))
   const onPage = new Set(agentIdsOf(page).slice(0, -1))
   return ids.filter((id) => onPage.has(id))
