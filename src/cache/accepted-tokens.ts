@@ -20,7 +20,7 @@ import type { RecheckPace } from './recheck-pace.ts'
 import type { BytesKey, BytesLookup, EpochStore, NewBytes } from './stores/contract.ts'
 
 /** What writes invalidate that end tokens: of any user, or of one (catalogue/newer-contract/security.ts). */
-const RIGHTS_TAG = 'rights'
+export const RIGHTS_TAG = 'rights'
 const USER_TAG = 'tokens:'
 /** No write invalidates this tag: a genuine token stays genuine. */
 const GENUINE_TAGS = ['tokens'] as const
@@ -343,7 +343,8 @@ export function latestIssueOf({ issuedAt }: Pick<ClaimedToken, 'issuedAt'>, cloc
   return Math.min(issuedAt * 1000 + 999, clock.wall())
 }
 
-function tagsOf(user: string): readonly string[] {
+/** The tags of what depends on the rights of a user. */
+export function tagsOf(user: string): readonly string[] {
   return [RIGHTS_TAG, `${USER_TAG}${user}`]
 }
 

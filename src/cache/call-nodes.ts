@@ -37,6 +37,8 @@ export interface CachePorts {
   /** Returns the node that would be called first; `undefined`: it is not known before the call. */
   readonly firstNode: (request: EdgeRead) => string | undefined
   readonly lateFetches: LateFetches
+  /** Returns the milliseconds until a node that answers none is asked again; `undefined`: a node answers. Absent: no outage mode. */
+  readonly outageFor?: () => number | undefined
   /** Milliseconds, monotonic. */
   readonly clock: () => number
   readonly onEvent: (event: CacheEvent) => void

@@ -57,7 +57,7 @@ const nothingToRefresh = Promise.resolve()
 export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapshots: Snapshots) {
   const flights = new SingleFlight<FetchResult>(isRefusal)
   const computations = new SingleFlight<FetchResult | undefined>(isRefusal)
-  const outcomes = new Outcomes(ports.clock)
+  const outcomes = new Outcomes(ports)
   // A collection with snapshots has a stage that notes its totals.
   const handlerFor = ({ target }: ReadContext) => (target.policy.snapshot === undefined ? next : snapshots.fetch)
   const refreshing = new Set<string>()
@@ -154,7 +154,10 @@ async function fetchAndNote(
   handler: Handler<EdgeRead>,
   context: ReadContext,
 ): Promise<FetchResult> {
-  const end = ports.lateFetches.begin(lateKeyOf(ports, context), lateAfter(context))
+  const { effort, waitForComplete } = context.request
+  // Minutes of many calls say nothing about a node.
+  const isLong = effort === 'complete' || waitForComplete
+  const end = isLong ? () => undefined : ports.lateFetches.begin(lateKeyOf(ports, context), lateAfter(context))
   try {
     const result = await fetchOverReplicas(ports, handler, context)
     end(result.kind !== 'failed')
@@ -197,15 +200,17 @@ function resultOf(
 /** How the last fetch of each response ended. */
 class Outcomes {
   readonly #clock: () => number
+  readonly #outageFor: CachePorts['outageFor']
   readonly #failures = growingLru<string, Failure>(MAX_KEYS)
   readonly #refusedUntil = growingLru<string, number>(MAX_KEYS)
   readonly #pausedUntil = growingLru<string, number>(MAX_KEYS)
 
-  /** When the latest fetch found no node that answers. */
+  /** When the latest fetch failed while no node answered. */
   #outageAt = Number.NEGATIVE_INFINITY
 
-  constructor(clock: () => number) {
+  constructor({ clock, outageFor }: Pick<CachePorts, 'clock' | 'outageFor'>) {
     this.#clock = clock
+    this.#outageFor = outageFor
   }
 
   /** Whether fetches fail because no node answers, or did so a short time ago. */
@@ -244,7 +249,8 @@ class Outcomes {
   noteFailure(context: ReadContext, code: number): void {
     const { target, lookup } = context
     const at = this.#clock()
-    if (isOutageFailure(code)) this.#outageAt = at
+    // A read of one node or one agent fails so too while the other nodes answer.
+    if (isOutageFailure(code) && this.#outageFor?.() !== undefined) this.#outageAt = at
     const before = this.#failures.get(target.key)?.code
     // That many responses are refreshed at once does not end what was known.
     const isSame = code === OVERLOADED && before !== undefined && isOutageFailure(before)

@@ -66,6 +66,7 @@ export function createCache(options: CacheOptions) {
     isSilent: options.isSilent ?? (() => false),
     firstNode: options.firstNode ?? (() => undefined),
     lateFetches: new LateFetches(clock),
+    ...(options.outageFor && { outageFor: options.outageFor }),
     waitForRead: options.waitForRead ?? (() => 0),
     onEvent,
     refreshAhead: options.refreshAhead ?? REFRESH_AHEAD,

@@ -111,19 +111,11 @@ function respondWithoutRedis(path: ReadPath, context: ReadContext): EdgeResponse
   }
   const local = serveUntil(({ staleIfError }) => staleIfError)
   if (local !== undefined) return local
-  return fetcher.fetchLatest(context, false).then(
-    ({ response, ...result }) =>
-      (result.kind === 'failed' && isOutageFailure(result.code)
-        ? serveUntil(({ staleInOutage }) => staleInOutage)
-        : undefined) ?? response,
-    (fault) => {
-      const code = nodeFailureOf(fault)
-      const stale =
-        code !== undefined && isOutageFailure(code) ? serveUntil(({ staleInOutage }) => staleInOutage) : undefined
-      if (stale === undefined) throw fault
-      return stale
-    },
-  )
+  const fetching = fetcher.fetchLatest(context, false)
+  return failureOf(fetching).then(async (failure) => {
+    const isServed = failure !== undefined && isOutage(context, failure)
+    return (isServed ? serveUntil(({ staleInOutage }) => staleInOutage) : undefined) ?? (await fetching).response
+  })
 }
 
 function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeResponse | Promise<EdgeResponse> {
@@ -153,9 +145,9 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
   return stale
 }
 
-/** While no node answers, no refresh is under way that a stale response would wait for. */
+/** While no node answers, a response is marked as served in an outage, not as being refreshed. */
 function serveInOutage(path: ReadPath, context: ReadContext, hit: Hit): EdgeResponse | undefined {
-  const failure = knownFailure(path, context)
+  const failure = path.fetcher.recentFailure(context)
   if (failure === undefined || !isOutage(context, failure)) return undefined
   const response = serveStale(context, hit, { status: { hit: true }, reason: failure })
   if (response !== undefined) void path.fetcher.refresh(context)
@@ -259,15 +251,19 @@ async function fetchOrServeStale(path: ReadPath, context: ReadContext, attempt =
   // It may fail after a stale response was served.
   fetching.catch(() => undefined)
   const hasStale = lookup.kind === 'hit' || target.policy.snapshot !== undefined
-  // A part of a joined response that is refreshed must be fresh, so its fetch may take long.
   const patience = path.ports.waitForRead(request, 0) + lateAfter(context)
+  let tried: StaleReason | undefined
+  // A part of a joined response that is refreshed must be fresh, so its fetch may take long.
   if (hasStale && request.reuse === 'allowed') {
-    const reason = knownFailure(path, context) ?? (await failureOf(withTimeout(fetching, patience, 'late' as const)))
+    const known = knownFailure(path, context)
+    const reason = known ?? (await failureOf(withTimeout(fetching, patience, 'late' as const)))
     const stale = reason === undefined ? undefined : await findStale(path, context, reason)
     if (stale !== undefined) return stale
+    // If the fetch went on, another replica may have stored a response meanwhile.
+    if (known === undefined) tried = reason
   }
   const failure = await failureOf(fetching)
-  const stale = failure === undefined ? undefined : await findStale(path, context, failure)
+  const stale = failure === undefined || failure === tried ? undefined : await findStale(path, context, failure)
   if (stale !== undefined) return stale
   // A node was found to hang meanwhile. Others may answer; if none does, the next error shows it.
   const mayHang = failure === TIMED_OUT && path.ports.isSilent(request) && attempt < MAX_ATTEMPTS

@@ -99,13 +99,17 @@ export class SnapshotDemands {
     return this.#clock() < (this.#collections.get(key)?.refusedUntil ?? 0)
   }
 
-  /** Whether as many queries come in the lifetime of a snapshot as it takes calls, and the latest ones have paid. */
+  /**
+   * Whether as many queries come in the lifetime of a snapshot as it takes calls, or pages are left of a walk, and the latest ones
+   * have paid.
+   */
   paysFor(key: string): boolean {
     const { queries = 0, queriesBefore = 0, unpaidUntil = 0, wasCut = false } = this.#collections.get(key) ?? {}
     const calls = this.callsOf(key)
-    // Without it, no response is complete.
-    if (wasCut || this.savesWalk(key)) return true
-    return calls === 1 || (calls <= Math.max(queries, queriesBefore) && this.#clock() >= unpaidUntil)
+    // Without a snapshot, no response is complete.
+    if (wasCut || calls === 1) return true
+    const isEnough = this.savesWalk(key) || calls <= Math.max(queries, queriesBefore)
+    return isEnough && this.#clock() >= unpaidUntil
   }
 
   /** Whether the pages that are left of a walk take more calls than the snapshot. */
@@ -150,6 +154,12 @@ export class SnapshotDemands {
     const { wasCut } = known
     known.wasCut = true
     return wasCut && !this.isRefused(key)
+  }
+
+  /** Notes a response of the nodes that covers all agents. */
+  noteWhole(key: string, total: number): void {
+    this.#collectionOf(key).wasCut = false
+    this.noteTotal(key, total)
   }
 
   noteRefusal(key: string, refusal: unknown): void {

@@ -155,7 +155,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
       return response
     }
     const total = totalOf(response.body, request)
-    if (total !== undefined) demands.noteTotal(target.key, total)
+    if (total !== undefined) demands.noteWhole(target.key, total)
     return response
   }
 }

@@ -70,6 +70,19 @@ t.test('a node that answers another fetch is not late', async (t) => {
   t.equal(bodyOf(await read(one('002'))).data, 'new')
 })
 
+t.test('a read that takes minutes says nothing about its node', async (t) => {
+  const { read, nodes, clock } = replica({ firstNode })
+  await read(one())
+  clock.advance(5000)
+  nodes.respond = never
+  void read({ ...one('003'), effort: 'complete' })
+  void read({ ...one('004'), waitForComplete: true })
+  await settle()
+  clock.advance(5000)
+  nodes.respond = () => success('new')
+  t.equal(bodyOf(await read(one())).data, 'new')
+})
+
 t.test('calls that wait for the limit per minute of the node are not late', async (t) => {
   let wait = 0
   const { read, nodes, clock } = replica({ firstNode, waitForRead: () => wait })

@@ -115,7 +115,7 @@ t.test('nothing older than an acknowledged write is served', async (t) => {
 
 t.test('at the end of an outage, responses are refreshed as they are requested, four at a time', async (t) => {
   let isIdle = true
-  const { read, nodes, clock } = replica({ lifetimesOf, hasIdleCapacity: () => isIdle })
+  const { read, nodes, clock } = replica({ lifetimesOf, hasIdleCapacity: () => isIdle, outageFor: () => 1000 })
   const ids = Array.from({ length: 20 }, (_, at) => String(at + 100))
   for (const id of ids) await read(one(id))
   nodes.respond = fail(924)
@@ -150,8 +150,25 @@ t.test('at the end of an outage, responses are refreshed as they are requested, 
   t.ok((await Promise.all(ids.map((id) => read(one(id))))).every((response) => bodyOf(response).data === 'new'))
 })
 
+t.test('one node that does not answer is no outage of the others', async (t) => {
+  const { read, nodes, clock } = replica({ lifetimesOf, outageFor: () => undefined })
+  const ids = Array.from({ length: 20 }, (_, at) => String(at + 100))
+  for (const id of ids) await read(one(id))
+  nodes.respond = fail(924)
+  await t.rejects(async () => read(one('200')), { code: 924 })
+  clock.advance(2500)
+  let inFlight = 0
+  nodes.respond = () => {
+    inFlight += 1
+    return new Promise(() => undefined)
+  }
+  for (const id of ids) t.equal(cacheStatusOf(await read(one(id)))?.detail, 'stale-while-revalidate')
+  await settle()
+  t.equal(inFlight, 20, 'all responses are refreshed')
+})
+
 t.test('a queue that is full at the end of an outage fails no request', async (t) => {
-  const { read, nodes, clock } = replica({ lifetimesOf, hasIdleCapacity: () => false })
+  const { read, nodes, clock } = replica({ lifetimesOf, hasIdleCapacity: () => false, outageFor: () => 1000 })
   await read(one())
   nodes.respond = fail(924)
   clock.advance(HOUR)

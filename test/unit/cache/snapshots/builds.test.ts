@@ -59,6 +59,18 @@ t.test('a walk through all pages takes one call, those of the snapshot, and few 
   t.equal(edge.nodes.calls, 1 + 5, `${edge.nodes.calls} calls for 50 pages`)
 })
 
+t.test('pages that are no walk end the builds that they do not pay', async (t) => {
+  const edge = snapshotReplica(agents(5000))
+  await edge.get({ limit: '5' })
+  for (let at = 0; at < 8; at += 1) {
+    await edge.get({ limit: '1', offset: '1' })
+    await edge.settleBuild()
+    edge.clock.advance(60_000)
+  }
+  const builds = edge.nodes.requests.filter(({ query }) => query.limit === '1000').length / 5
+  t.ok(builds > 0 && builds <= 3, `${builds} builds for 8 requests`)
+})
+
 t.test('a walk that a snapshot would not save builds none', async (t) => {
   const edge = snapshotReplica(agents(5000))
   for (const offset of ['0', '900', '1800', '2700']) await edge.get({ limit: '900', offset })
