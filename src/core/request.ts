@@ -77,7 +77,7 @@ const NO_BYTES = Buffer.alloc(0)
 
 /**
  * How many calls the rows of all agents may cost. `bounded`: {@link priceOfRead}; rows beyond that are missing, and the response
- * says so. `complete`: a call for each agent, over minutes. No client waits for it.
+ * says so. A read that names agents asks all of these. `complete`: a call for each agent, over minutes. No client waits for it.
  */
 export type Effort = 'bounded' | 'complete'
 

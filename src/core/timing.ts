@@ -1,4 +1,5 @@
 import type { Effort } from './request.ts'
+
 /** `wall`: milliseconds since 1970, for times in tokens. `elapsed`: monotonic milliseconds, for durations. */
 export interface Clock {
   wall(): number

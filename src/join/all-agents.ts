@@ -91,11 +91,11 @@ function isNoNode(id: string): boolean {
 interface Price {
   /** How many agents may be asked one by one. */
   readonly agents: number
+  readonly node: string
   /** The page of the node, if its rows are right as far as they go. */
   readonly first: FirstPage | undefined
   /** Otherwise the page has rows of agent `000` of several nodes, without their names. */
   readonly isOfOneNode: boolean
-  readonly rowsOf: (page: Rows) => NodeRows
 }
 
 /**
@@ -108,7 +108,7 @@ async function readSome(
   known: ReadAgents,
   agents: readonly OwnedAgent[],
   calls: AgentCalls,
-  { agents: room, first, isOfOneNode, rowsOf }: Price,
+  { agents: room, node, first, isOfOneNode }: Price,
 ): Promise<NodeContent> {
   const { read } = all
   const { request, report, ports, isComplete } = read
@@ -120,8 +120,9 @@ async function readSome(
   const onPage = isOfOneNode ? ids : ids.filter(isNoNode)
   const covered = new Set(first && coveredBy(first, onPage, known, { ...request, isOfOneNode }))
   const asked = agents.filter(({ id }) => !covered.has(id)).slice(0, Math.max(0, room))
-  report.addCoverage(covered.size + asked.length, agents.length)
-  const ofPage = first === undefined || covered.size === 0 ? [] : [rowsOf(rowsOfAgents(first.page, covered))]
+  report.setCoverage(node, { covered: covered.size + asked.length, all: agents.length })
+  const rowsOf = isOfOneNode ? nodeRowsOf : clusterRowsOf
+  const ofPage = first === undefined || covered.size === 0 ? [] : [rowsOf(node, rowsOfAgents(first.page, covered))]
   const askedRows = await readAgentRows(all, asked, calls)
   return { rows: [...ofPage, ...askedRows], ids: [...covered, ...asked.map(({ id }) => id)].filter(isNoNode) }
 }
@@ -170,7 +171,9 @@ export const readFromOwners: ReadAllAgents = async (all) => {
 
 async function readNode(all: AllAgentsRead, node: string): Promise<NodeContent | PartError> {
   const { read, loading } = all
-  const isSkipped = namesAgents(read) || (await ifReady(loading))?.agents?.exceedsList(node) === true
+  // The page has the rows of many agents, which a complete read asks one by one.
+  const isUseless = read.isComplete && (await ifReady(loading))?.agents?.exceedsList(node) === true
+  const isSkipped = namesAgents(read) || isUseless
   const content = isSkipped ? undefined : await readPage(all, node)
   if (content !== undefined && !('count' in content)) return content
   const { agents, error } = await loading
@@ -181,13 +184,15 @@ async function readNode(all: AllAgentsRead, node: string): Promise<NodeContent |
 
 /** Its page, and the question whether the node distributes. */
 const CALLS_OF_PAGE = 2
+/** Of an agent without rows, the master is asked for the owner. */
+const CALLS_OF_AGENT = 2
 
 /** Reads the rows of the agents of a node. */
 function readOwned(all: AllAgentsRead, agents: ReadAgents, node: string, first?: FirstPage): Promise<NodeContent> {
   const nodes = all.read.ports.view.nodes().length
-  const room = Math.floor((priceOfRead(nodes) - CALLS_OF_PAGE * nodes - ownerCalls(agents)) / nodes)
-  const rowsOf = (page: Rows) => nodeRowsOf(node, page)
-  return readSome(all, agents, agents.of(node), CALLS_TO_OWNERS, { agents: room, first, isOfOneNode: true, rowsOf })
+  const left = priceOfRead(nodes) - CALLS_OF_PAGE * nodes - ownerCalls(agents)
+  const room = Math.floor(left / (CALLS_OF_AGENT * nodes))
+  return readSome(all, agents, agents.of(node), CALLS_TO_OWNERS, { agents: room, node, first, isOfOneNode: true })
 }
 
 /** Returns the page itself if it has not all rows of the agents of the node; undefined if it has rows of other agents. */
@@ -232,6 +237,11 @@ function nodeRowsOf(node: string, page: Rows): NodeRows {
   return { node, total: page.total, rows: page, isSorted: false, inject }
 }
 
+/** Only the manager could tell which rows of agent `000` are of which node, so they get no name of a node. */
+function clusterRowsOf(node: string, page: Rows): NodeRows {
+  return { node, total: page.total, rows: page, isSorted: false }
+}
+
 /** Codes with which the cluster fails as a whole because of one node; other nodes may respond for their agents. */
 const WHOLE_CLUSTER_ERRORS: ReadonlySet<number> = new Set([
   922, 1000, 1017, 3000, 3009, 3016, 3018, 3020, 3021, 3022, 3023,
@@ -264,8 +274,7 @@ export const readThroughMaster: ReadAllAgents = async (all) => {
   if (first?.page !== undefined) checkTotal(read, first.page.total)
   const { agents, error } = await loading
   if (first?.page !== undefined && !agents?.exceedsList() && isWholeCluster(first, request)) {
-    // Only the manager could tell which rows of agent `000` are of which node, so no node name is added.
-    return [{ node, total: first.count, rows: first.page, isSorted: false }]
+    return [{ ...clusterRowsOf(node, first.page), total: first.count }]
   }
   if (agents === undefined) return fail(pageError ?? error)
   // The manager passes calls on to all nodes, whether the edge has addresses of them or not.
@@ -274,9 +283,9 @@ export const readThroughMaster: ReadAllAgents = async (all) => {
   const room = priceOfRead(read.ports.view.nodes().length) - 1 - ownerCalls(agents)
   const { rows } = await readSome(all, agents, agents.inOrder(node), calls, {
     agents: room,
+    node,
     first: first?.page === undefined ? undefined : first,
     isOfOneNode: false,
-    rowsOf: (page) => ({ node, total: page.total, rows: page, isSorted: false }),
   })
   if (agents.isRequested(MANAGER_AGENT_ID)) reportRowsOfWorkers(read, agents, rows, first?.page)
   return rows

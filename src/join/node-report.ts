@@ -35,7 +35,7 @@ export class NodeReport {
    */
   #freshFor = Number.POSITIVE_INFINITY
   #personal = false
-  #coverage: Coverage | undefined
+  readonly #coverage = new Map<string, Coverage>()
 
   /** `nodes`: in the order of the report; others follow. `startedAt`: by performance.now(). `hasRows`: whether nodes return rows. */
   constructor(nodes: readonly string[], startedAt: number, hasRows = true) {
@@ -67,15 +67,20 @@ export class NodeReport {
     entry.total += total
   }
 
-  /** Counts agents whose rows are asked for, and those to which the request applies. To be called if these are more. */
-  addCoverage(covered: number, all: number): void {
-    const { covered: before, all: allBefore } = this.#coverage ?? { covered: 0, all: 0 }
-    this.#coverage = { covered: before + covered, all: allBefore + all }
+  /** To be called for a node that covers some of its agents only. */
+  setCoverage(node: string, coverage: Coverage): void {
+    this.#coverage.set(node, coverage)
   }
 
   /** Absent: all agents are covered, except those of failed nodes. */
   get coverage(): Coverage | undefined {
-    return this.#coverage
+    if (this.#coverage.size === 0) return undefined
+    const sum = { covered: 0, all: 0 }
+    for (const { covered, all } of this.#coverage.values()) {
+      sum.covered += covered
+      sum.all += all
+    }
+    return sum
   }
 
   setDetail(node: string, detail: string): void {
@@ -116,7 +121,7 @@ export class NodeReport {
       hasGaps ||= errors.length > 0
     }
     if (this.#personal) return 'partial'
-    if (this.#coverage !== undefined) return 'cut'
+    if (this.#coverage.size > 0) return 'cut'
     return hasGaps ? 'knownGaps' : 'complete'
   }
 
@@ -135,7 +140,8 @@ export class NodeReport {
   /** The value of the header `Cluster-Status`. */
   get clusterStatus(): string {
     const nodes = formatClusterStatus(this.#ofInvolved(toNodeStatus))
-    return this.#coverage === undefined ? nodes : `${nodes}, ${formatCoverage(this.#coverage)}`
+    const { coverage } = this
+    return [nodes, coverage ? formatCoverage(coverage) : ''].filter((member) => member !== '').join(', ')
   }
 
   /** The same for metrics and the console. */

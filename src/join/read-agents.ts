@@ -201,6 +201,8 @@ function compareAgentIds(a: string, b: string): number {
 const lastListedIds = new WeakMap<AgentOwnerMap, number>()
 
 function lastListedId(table: AgentOwnerMap): number {
+  // Agents are added to the table, so this is not remembered.
+  if (table.size <= MAX_LISTED_AGENTS) return Number.POSITIVE_INFINITY
   const known = lastListedIds.get(table)
   if (known !== undefined) return known
   const ids = [...table.keys()].map(Number).sort((a, b) => a - b)

@@ -94,13 +94,14 @@ export function representCached(
   const form = coding === undefined ? plain : formOf(cached, pretty ? `pretty-${coding}` : coding)
   const unchanged = notModified(response, cached, preferences, form)
   if (unchanged !== undefined) return unchanged
+  if (coding !== undefined && Buffer.isBuffer(form.encoded)) return full(response, cached, form, form.encoded, coding)
+  if (coding === undefined && !pretty) return full(response, cached, plain, body)
   const withBytes = (bytes: Buffer): Representation | Promise<Representation> => {
     const encoded = coding && encode(form, bytes, coding, identity)
     const withEncoded = (known: typeof encoded): Representation =>
       Buffer.isBuffer(known) ? full(response, cached, form, known, coding) : full(response, cached, plain, bytes)
     return encoded instanceof Promise ? encoded.then(withEncoded) : withEncoded(encoded)
   }
-  if (coding !== undefined && Buffer.isBuffer(form.encoded)) return full(response, cached, form, form.encoded, coding)
   const bytes = pretty ? indentOnce(cached.response.etag, body) : body
   return bytes instanceof Promise ? bytes.then(withBytes) : withBytes(bytes)
 }

@@ -20,7 +20,7 @@ import {
   skipSpace,
   valueIn,
 } from '../core/json-scan.ts'
-import { concatInTurns, jsonInTurns } from '../core/long-values.ts'
+import { jsonInTurns } from '../core/long-values.ts'
 import type { RowRanges } from '../core/response.ts'
 
 export class UnreadableRowsError extends Error {
@@ -47,18 +47,8 @@ export function rowsOf(body: Buffer, checked?: RowRanges): RowsResult {
 
 /** Prints parsed rows as the rows of a response, in turns of the event loop. */
 export async function printRows(items: readonly object[]): Promise<Rows> {
-  const chunks: Buffer[] = []
-  const ranges = new Uint32Array(2 * items.length)
-  let length = 0
-  for (const [at, item] of items.entries()) {
-    const row = await jsonInTurns(item)
-    const before = Buffer.from(at === 0 ? '[' : ',')
-    ranges.set([length + 1, length + 1 + row.length], 2 * at)
-    chunks.push(before, row)
-    length += before.length + row.length
-  }
-  const bytes = await concatInTurns([...chunks, Buffer.from(items.length === 0 ? '[]' : ']')])
-  return { bytes, from: 1, to: bytes.length - 1, total: items.length, known: { ranges } }
+  const bytes = await jsonInTurns(items)
+  return { bytes, from: 1, to: bytes.length - 1, total: items.length, known: {} }
 }
 
 export interface RowCursor {

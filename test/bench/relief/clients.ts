@@ -88,12 +88,12 @@ export function startParty(party: Party, place: Place, onAnswer: (answer: Answer
     })
   }
   const run = async (client: number): Promise<void> => {
-    let place = client * 7
+    let position = client * 7
     while (!isStopped) {
       const targets = kind === 'dashboard' ? DASHBOARD : BULK
       const atOnce = kind === 'impatient' ? AT_ONCE : 1
-      const next = Array.from({ length: atOnce }, (_, at) => targets[(place + at) % targets.length] ?? '/')
-      place += atOnce
+      const next = Array.from({ length: atOnce }, (_, at) => targets[(position + at) % targets.length] ?? '/')
+      position += atOnce
       await Promise.all(next.map((target) => ask(client, target)))
       if (kind === 'dashboard') await pause(thinkTime())
     }

@@ -6,7 +6,9 @@ t.test('when its client leaves, a joined read calls no further agents', async (t
   const { edge, simulator, asked, get } = await joinedCluster(t, { agents: 40 })
   const slow = { delay: 150 }
   await Promise.all(simulator.nodes.map(({ name }) => simulator.faults.set(name, slow)))
-  const leave = sendAndLeaveLater(`${edge.url}/experimental/syscollector/packages`, {
+  // A read that names agents asks each of them.
+  const named = [...simulator.world.agents.keys()].join(',')
+  const leave = sendAndLeaveLater(`${edge.url}/experimental/syscollector/packages?agent_id=${named}`, {
     authorization: edge.authorization('admin'),
     'cache-control': 'no-store',
   })

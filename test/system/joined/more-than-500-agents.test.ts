@@ -15,6 +15,8 @@ t.test('agents after the first 500, which are missing in the list of a node, are
   })
   const { covered = 0, all = 0 } = first.body.data.covered_agents ?? {}
   t.ok(covered > 400 && covered < all, 'the first response has those of the list, and of a few more')
+  const again = await get(`${path}&select=hostname`)
+  t.ok((again.body.data.covered_agents?.covered ?? 0) > 400, 'and so has one after the owners are known')
   const { body } = await getComplete(path)
   t.strictSame(body, { error: 0, data: expected(rows, query) })
   t.ok(asked('/syscollector/51').length > 0, 'by a call for each agent')
