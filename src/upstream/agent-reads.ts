@@ -83,7 +83,7 @@ export class AgentRead {
   }
 
   /** Whether the end of the read shows nothing about the node, unless it is a response: the node answers other calls. */
-  get isStuck(): boolean {
+  get showsNothing(): boolean {
     const { respondedAt, clock } = this.#reads.options
     return this.#database.isStuck && respondedAt() >= (this.#start + clock()) / 2
   }

@@ -2,7 +2,8 @@
  * The limit of concurrent calls to one node, between 1 and a maximum (`cluster.limits.inFlight`). A slow node keeps it: only
  * explicit signs that the node has too many calls lower it.
  *
- * - The node refuses a call (429, 503, a refused or lost connection): the limit falls by 1.
+ * - The node has too many calls at once (503, 429 without a limit of calls per minute, a refused or lost connection): the
+ *   limit falls by 1. A 429 at a limit of calls per minute concerns `call-budget.ts` alone.
  * - A call times out: the limit falls to 0.7 of the calls in flight. The node still works on that call; the lower limit
  *   leaves room for this work.
  *
@@ -58,13 +59,13 @@ export class CallLimit {
     if (this.#value === this.#max) this.#patience = Math.max(1, this.#patience - PATIENCE_DECAY)
   }
 
-  /** Records a call that the node refused (`refused`), or that timed out with `inFlight` calls. */
-  recordOverload(endpoint: string, { start, now, inFlight }: FailedCall, sign: 'refused' | 'late'): void {
+  /** Records a call that the node refused (`tooMany`), or that timed out with `inFlight` calls. */
+  recordOverload(endpoint: string, { start, now, inFlight }: FailedCall, sign: 'tooMany' | 'late'): void {
     this.#note(endpoint, false)
     if (inFlight === 1 || start <= this.#lastCut || !this.#isShared()) return
     this.#lastCut = now
     this.#patience = Math.min(MAX_PATIENCE, this.#patience * PATIENCE_FACTOR)
-    const limit = sign === 'refused' ? this.value - 1 : Math.min(this.#value, inFlight) * TIMEOUT_CUT
+    const limit = sign === 'tooMany' ? this.value - 1 : Math.min(this.#value, inFlight) * TIMEOUT_CUT
     this.#value = Math.max(1, limit)
   }
 

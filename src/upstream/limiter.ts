@@ -72,17 +72,12 @@ export class ConcurrencyLimiter {
   readonly #times = new EndpointTimes()
 
   /** `slots`: absent: this process shares the limit of the node with no other. */
-  constructor(
-    node: string,
-    slots: SharedSlots | undefined,
-    options: LimiterOptions,
-    limit = new CallLimit(options.limits().inFlight),
-  ) {
+  constructor(node: string, slots: SharedSlots | undefined, options: LimiterOptions) {
     const { limits, budget } = options
     const onChange = () => this.#startQueued()
     this.#options = options
     this.#budget = budget
-    this.#limit = limit
+    this.#limit = new CallLimit(limits().inFlight)
     this.#slots = slots?.open(node, () => limits().inFlight, onChange)
   }
 
@@ -201,10 +196,10 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Returns the slot of a call that acquired it at `start`, and starts queued calls. `refused`: the node has refused the
+   * Returns the slot of a call that acquired it at `start`, and starts queued calls. `tooMany`: the node has refused the
    * call, or the connection. `failure`: the call timed out.
    */
-  release(call: LimitedCall, start: number, signal: HealthSignal): void {
+  release(call: LimitedCall, start: number, signal: HealthSignal | 'tooMany'): void {
     const { endpoint } = call
     const now = this.#options.clock()
     const failed = { start, now, inFlight: this.#calls }
@@ -212,7 +207,7 @@ export class ConcurrencyLimiter {
     if (signal === 'success') {
       this.#limit.recordAnswer(endpoint)
       this.#times.record(endpoint, now - start)
-    } else if (signal === 'refused') this.#limit.recordOverload(endpoint, failed, 'refused')
+    } else if (signal === 'tooMany') this.#limit.recordOverload(endpoint, failed, 'tooMany')
     else {
       if (signal === 'failure') this.#limit.recordOverload(endpoint, failed, 'late')
       this.#times.recordAtLeast(endpoint, now - start)
@@ -309,7 +304,8 @@ export class ConcurrencyLimiter {
   }
 
   rejectQueued(rejection: Rejection): void {
-    for (let next = this.#queue.takeAny(); next !== undefined; next = this.#queue.takeAny()) next.settle(rejection)
+    for (const priority of PRIORITIES)
+      for (const call of this.#queue.takeAll(priority, () => true)) call.settle(rejection)
     this.#reportDemand()
   }
 

@@ -73,11 +73,6 @@ export class CallQueue<Item extends Queueable> {
     return [...this.#last].find(({ priority }) => isAllowed(priority))
   }
 
-  /** Removes and returns any call. */
-  takeAny(): Item | undefined {
-    return this.takeNext(() => true)
-  }
-
   /** Removes and returns the calls of a priority for which `isMatch` holds. */
   takeAll(priority: Priority, isMatch: (item: Item) => boolean): readonly Item[] {
     const last = [...this.#last].filter((item) => item.priority === priority)

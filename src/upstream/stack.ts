@@ -188,8 +188,8 @@ interface QueuedCall {
   readonly read: AgentRead | undefined
 }
 
-/** Statuses by which a node refuses a call because it has too many. */
-const REFUSALS: ReadonlySet<number | undefined> = new Set([429, 503])
+/** Statuses by which a node refuses a call because it has too many at once. */
+const TOO_MANY: ReadonlySet<number | undefined> = new Set([429, 503])
 
 /** Ends a call that hangs because of another node (`hangsAfter`) before its deadline. Records its end, and emits its event. */
 async function sendInSlot(
@@ -216,12 +216,12 @@ async function sendInSlot(
     deadline.end()
     const { failure, status } = end
     const ms = clock() - start
-    const ended = read?.isStuck ? { ...call, mayBePassedOn: true as const } : call
+    const ended = read?.showsNothing ? { ...call, mayBePassedOn: true as const } : call
     const signal = health.record(ended, end, ms)
     const outcome = status === undefined ? failure && { fault: failure.fault } : { status }
     emit(parts, call, { queueTime, ms, ...outcome })
-    const isRefused = failure === undefined ? REFUSALS.has(status) : failure.fault === 'unreachable'
-    if (read?.hasSlot !== false) limiter.release(call, start, isRefused ? 'refused' : signal)
+    const hasTooMany = failure === undefined ? TOO_MANY.has(status) : failure.fault === 'unreachable'
+    if (read?.hasSlot !== false) limiter.release(call, start, hasTooMany ? 'tooMany' : signal)
     read?.end(result.ok || isAnswered(result))
   })
   if (result.ok) return result

@@ -22,7 +22,7 @@ t.test('one of three endpoints that hangs or refuses takes no slots from the oth
   const limit = new CallLimit(8)
   for (let now = 0; now < 100; now += 1) {
     for (const endpoint of ['agents', 'rules']) limit.recordAnswer(endpoint)
-    limit.recordOverload('logs', { start: now, now, inFlight: 8 }, now % 2 === 0 ? 'late' : 'refused')
+    limit.recordOverload('logs', { start: now, now, inFlight: 8 }, now % 2 === 0 ? 'late' : 'tooMany')
   }
   t.equal(limit.value, 8)
   t.end()

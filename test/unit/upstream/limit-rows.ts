@@ -2,6 +2,7 @@
  * Managers of known speed, each with clients that always wait for a response, in virtual time: what the limiter makes of
  * a manager, beside the same limiter with a limit that never changes. `npm run bench:limits` prints the rows.
  */
+import { mock } from 'node:test'
 import { CallLimit } from '../../../src/upstream/call-limit.ts'
 import type { LimitedCall } from '../../../src/upstream/limiter.ts'
 import { Agenda, createLimiter, deadlineIn, settled } from './limiter-simulation.ts'
@@ -64,25 +65,22 @@ export const ROWS: readonly Row[] = (Object.keys(KINDS) as readonly Row['kind'][
 /** `span`: how long each limit is measured, as a multiple of the time of `npm run bench:limits`. */
 export async function compare(row: Row, span = 1): Promise<RowResult> {
   const fixed: RowResult['fixed'][number][] = []
-  for (const limit of FIXED_LIMITS) fixed.push({ limit, ...(await simulate(row, limit, span, true)) })
-  const rule = await simulate(row, 8, span, false)
+  for (const limit of FIXED_LIMITS) fixed.push({ limit, ...(await simulateFixed(row, limit, span)) })
+  const rule = await simulate(row, 8, span)
   const highest = Math.max(...fixed.map(({ rate }) => rate))
   const [best = rule] = fixed.filter(({ rate }) => rate >= highest * 0.99).sort((a, b) => a.wait - b.wait)
   const passes = rule.rate >= MIN_RATE * highest && rule.wait <= MAX_WAIT * best.wait
   return { ...row, fixed, best: { rate: highest, wait: best.wait }, rule, passes }
 }
 
-class FixedLimit extends CallLimit {
-  override recordOverload(): void {}
+/** One simulation at a time: nothing lowers the limits of all limiters meanwhile. */
+async function simulateFixed(row: Row, limit: number, span: number): Promise<Outcome> {
+  const { mock: lowering } = mock.method(CallLimit.prototype, 'recordOverload', () => undefined)
+  return simulate(row, limit, span).finally(() => lowering.restore())
 }
 
 /** The first quarter of the time does not count. */
-async function simulate(
-  { kind, time, workers }: Row,
-  inFlight: number,
-  span: number,
-  isFixed: boolean,
-): Promise<Outcome> {
+async function simulate({ kind, time, workers }: Row, inFlight: number, span: number): Promise<Outcome> {
   const manager: Partial<Manager> = KINDS[kind]
   const random = createRandom()
   const end = span * (120_000 + 2_000 * time)
@@ -93,7 +91,6 @@ async function simulate(
   const limiter = createLimiter(
     () => ({ inFlight, queue: 256 }),
     () => now,
-    isFixed ? new FixedLimit(inFlight) : undefined,
   )
   const work = createProcessors(workers, manager.pause ?? 0, agenda, () => now)
   const request = async (caller: string): Promise<void> => {
@@ -108,7 +105,7 @@ async function simulate(
     const isEarly = now < measured / 2
     const factor = (isEarly ? (manager.before ?? 1) : 1) * (1 + (manager.noise ?? 0) * (2 * random() - 1))
     let isOver = false
-    const finish = (signal: 'success' | 'failure' | 'refused' | 'none') => {
+    const finish = (signal: 'success' | 'failure' | 'tooMany' | 'none') => {
       if (isOver) return
       isOver = true
       limiter.release(call, start, signal)
@@ -116,7 +113,7 @@ async function simulate(
       again(signal === 'success' ? 0 : 1_000)
     }
     if (limiter.inFlight > (manager.accepts ?? Number.POSITIVE_INFINITY)) {
-      return agenda.add(now + 5, async () => finish('refused'))
+      return agenda.add(now + 5, async () => finish('tooMany'))
     }
     // The manager completes a call that the edge has given up.
     if (manager.isStuck !== true || endpoint !== 'logs') {

@@ -1,6 +1,5 @@
 /** Simulates a limiter with a virtual clock: arrivals, calls of known duration, deadlines. No real time passes. */
 import type { Deadline } from '../../../src/core/timing.ts'
-import type { CallLimit } from '../../../src/upstream/call-limit.ts'
 import { type Acquisition, ConcurrencyLimiter, type LimitedCall } from '../../../src/upstream/limiter.ts'
 
 export interface Arrival extends Partial<LimitedCall> {
@@ -30,12 +29,8 @@ export interface Report {
 const limits = { inFlight: 4, queue: 256 }
 
 /** Creates the limiter of a node that a process shares with no other, and that has no limit of calls per minute. */
-export function createLimiter(
-  limitsOf: () => typeof limits,
-  clock: () => number,
-  limit?: CallLimit,
-): ConcurrencyLimiter {
-  return new ConcurrencyLimiter('node', undefined, { limits: limitsOf, clock, budget: () => undefined }, limit)
+export function createLimiter(limitsOf: () => typeof limits, clock: () => number): ConcurrencyLimiter {
+  return new ConcurrencyLimiter('node', undefined, { limits: limitsOf, clock, budget: () => undefined })
 }
 
 export async function run(arrivals: readonly Arrival[], overrides: Partial<typeof limits> = {}): Promise<Report> {
