@@ -5,14 +5,17 @@
  */
 import type { NodeResult } from '../core/node-call.ts'
 import type { Send, UpstreamCall } from './call.ts'
+import type { ClusterSettings } from './options.ts'
 
-const LATE_FACTOR = 5
+const SECOND_ATTEMPT_FACTOR = 5
 const MIN_LATE_MS = 5000
 const ATTEMPTS_PER_CALL = 0.02
 const MAX_ATTEMPTS = 10
 
+type Options = Pick<ClusterSettings, 'clock'>
+
 export const sendLateAgain =
-  (minLate = MIN_LATE_MS) =>
+  ({ clock }: Options) =>
   (next: Send): Send => {
     let budget = 1
     const spend = () => {
@@ -25,44 +28,48 @@ export const sendLateAgain =
       // Another read of an agent whose database is stuck would be late too.
       const mayRepeat =
         call.isShared === true && call.retryable && call.expect === 'bytes' && call.agentData === undefined
-      return mayRepeat ? sendTwiceIfLate(call, next, { minLate, spend }) : next(call)
+      return mayRepeat ? sendTwiceIfLate(call, next, { clock, spend }) : next(call)
     }
   }
 
 async function sendTwiceIfLate(
   call: UpstreamCall,
   next: Send,
-  { minLate, spend }: { readonly minLate: number; readonly spend: () => boolean },
+  { clock, spend }: Options & { readonly spend: () => boolean },
 ): Promise<NodeResult> {
   const attempts: AbortController[] = []
   const abort = () => {
     for (const attempt of attempts) attempt.abort(call.signal.reason)
   }
-  const send = (onSlot?: UpstreamCall['onSlot']) => {
+  const send = (more: Partial<Pick<UpstreamCall, 'onSlot' | 'timeout'>>) => {
     const attempt = new AbortController()
     attempts.push(attempt)
-    return next({ ...call, signal: attempt.signal, ...(onSlot && { onSlot }) })
+    return next({ ...call, ...more, signal: attempt.signal })
   }
   if (call.signal.aborted) return next(call)
   call.signal.addEventListener('abort', abort, { once: true })
+  const start = clock()
   let timer: NodeJS.Timeout | undefined
   let onLate: (late: undefined) => void = () => undefined
   const late = new Promise<undefined>((resolve) => {
     onLate = resolve
   })
   try {
-    const first = send((usualTime) => {
-      timer = setTimeout(onLate, Math.max(minLate, LATE_FACTOR * usualTime), undefined)
-    })
+    const onSlot = (usualTime: number) => {
+      timer ??= setTimeout(onLate, Math.max(MIN_LATE_MS, SECOND_ATTEMPT_FACTOR * usualTime), undefined)
+    }
+    const first = send({ onSlot })
     const early = await Promise.race([first, late])
     if (early !== undefined) return early
     if (!spend()) return await first
-    const second = send()
-    const result = await Promise.race([first, second])
     // Clients do not wait longer than for the first attempt.
+    const { timeout } = call
+    const second = send(timeout === undefined ? {} : { timeout: timeout - (clock() - start) })
+    // A second attempt that was held back, or has failed, shows nothing about the first one.
+    const result = await Promise.race([first, second.then((each) => (each.ok ? each : first))])
     if (result.ok || result.fault === 'timeout') return result
-    const results = await Promise.all([first, second])
-    return results.find(({ ok }) => ok) ?? results[0]
+    const last = await second
+    return last.ok ? last : result
   } finally {
     clearTimeout(timer)
     call.signal.removeEventListener('abort', abort)

@@ -53,7 +53,7 @@ export function createStack(parts: StackParts): Stack {
   const probe = compose([countCall(parts)], parts.transport.send)
   const login = compose([refuseDrained(parts), eject(parts), queue(parts), retryOnce(parts), traceAttempt], probe)
   const call = compose(
-    [sendLateAgain(), limitPassedOn(parts), requireLayout(parts), observeLayout(parts), authorise(parts)],
+    [sendLateAgain(parts), limitPassedOn(parts), requireLayout(parts), observeLayout(parts), authorise(parts)],
     login,
   )
   return { call, login, probe }

@@ -1,4 +1,5 @@
 /** A late read that several requests share is sent once more, and the first answer counts. */
+import { mock } from 'node:test'
 import t from 'tap'
 import type { NodeResult } from '../../../src/core/node-call.ts'
 import type { UpstreamCall } from '../../../src/upstream/call.ts'
@@ -11,20 +12,29 @@ const answer = (body: string): NodeResult => ({
 })
 const failure = { ok: false, node: 'master', fault: 'unreadable', sent: true, detail: 'late' } as const
 
-/** Each attempt waits until the test ends it. `usualTime`: as soon as it has a slot. */
-function attempts(minLate = 10) {
+/** A second attempt begins five seconds after the first one has a slot. */
+const LATE_MS = 5_000
+
+mock.timers.enable({ apis: ['setTimeout'] })
+
+/** Each attempt waits until the test ends it. It gets its slot after `queueTime` milliseconds. */
+function attempts(queueTime = 0) {
+  let now = 0
   const sent: { readonly call: UpstreamCall; readonly end: (result: NodeResult) => void }[] = []
-  const send = sendLateAgain(minLate)(
+  const send = sendLateAgain({ clock: () => now })(
     (call) =>
       new Promise((end) => {
         sent.push({ call, end })
+        now += queueTime
         call.onSlot?.(1)
       }),
   )
-  const sentTwice = async () => {
-    while (sent.length < 2) await new Promise((resolve) => setTimeout(resolve, 1))
+  const pass = async (ms: number) => {
+    now += ms
+    mock.timers.tick(ms)
+    for (let turn = 0; turn < 5; turn += 1) await null
   }
-  return { send, sent, sentTwice }
+  return { send, sent, pass, sentTwice: () => pass(LATE_MS) }
 }
 
 const shared = () => get('/agents', { isShared: true })
@@ -64,6 +74,28 @@ t.test('no client waits longer than for the first attempt', async (t) => {
   t.ok(sent[1]?.call.signal.aborted)
 })
 
+t.test('the second attempt has the time that is left', async (t) => {
+  const { send, sent, sentTwice } = attempts(1_000)
+  const result = send({ ...shared(), timeout: 20_000 })
+  await sentTwice()
+  t.equal(sent[1]?.call.timeout, 14_000)
+  sent[0]?.end(failure)
+  sent[1]?.end(failure)
+  await result
+})
+
+t.test('a second attempt that is held back does not end the first one', async (t) => {
+  for (const fault of ['timeout', 'overloaded', 'ejected'] as const) {
+    const { send, sent, sentTwice } = attempts()
+    const result = send(shared())
+    await sentTwice()
+    sent[1]?.end({ ok: false, node: 'master', fault, sent: false, detail: 'held back' })
+    await null
+    sent[0]?.end(answer('first'))
+    t.same(await result, answer('first'), fault)
+  }
+})
+
 t.test('a client that leaves ends both attempts', async (t) => {
   const { send, sent, sentTwice } = attempts()
   const client = new AbortController()
@@ -77,9 +109,9 @@ t.test('a client that leaves ends both attempts', async (t) => {
 
 t.test('writes, reads of one client and of the database of an agent are sent once', async (t) => {
   for (const call of [get('/agents'), { ...shared(), retryable: false }, { ...shared(), agentData: '001' }]) {
-    const { send, sent } = attempts(0)
+    const { send, sent, pass } = attempts()
     const result = send(call)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await pass(2 * LATE_MS)
     t.equal(sent.length, 1)
     sent[0]?.end(failure)
     t.same(await result, failure)
@@ -87,11 +119,11 @@ t.test('writes, reads of one client and of the database of an agent are sent onc
 })
 
 t.test('at most 2 % of the calls are sent again, after the first one', async (t) => {
-  const { send, sent } = attempts(0)
+  const { send, sent, pass } = attempts()
   for (let count = 0; count < 100; count += 1) {
     const before = sent.length
     const result = send(shared())
-    await new Promise((resolve) => setTimeout(resolve, 8))
+    await pass(LATE_MS)
     for (const { end } of sent.slice(before)) end(answer(''))
     await result
   }
