@@ -22,6 +22,8 @@ interface AgentReadsOptions {
   readonly minWait: number
   /** Reads that may be in flight without a slot. */
   readonly maxWithoutSlot: () => number
+  /** Reads that may wait for a database that is stuck. */
+  readonly maxWaiting: () => number
   /** Returns the time of the latest response of the node. */
   readonly respondedAt: () => number
   readonly clock: () => number
@@ -39,6 +41,7 @@ export class AgentReads {
   readonly options: AgentReadsOptions
   readonly #databases = growingLru<string, Database>(MAX_AGENTS)
   withoutSlot = 0
+  waiting = 0
 
   constructor(options: AgentReadsOptions) {
     this.options = options
@@ -70,9 +73,15 @@ export class AgentRead {
 
   /** Waits until the read may be sent. Returns why it may not. */
   async enter({ signal, fault }: Deadline, { presence }: Pick<NodeCall, 'presence'>): Promise<Rejection | undefined> {
-    const waiting = { signal, ...(presence && { presence }) }
-    if ((await takeSlot(this.#database.places, waiting)) === undefined) return undefined
-    if (fault() === 'cancelled') return ABANDONED
+    const { places } = this.#database
+    const reads = this.#reads
+    if (places.isFree || reads.waiting < reads.options.maxWaiting()) {
+      reads.waiting += 1
+      const ended = await takeSlot(places, { signal, ...(presence && { presence }) })
+      reads.waiting -= 1
+      if (ended === undefined) return undefined
+      if (fault() === 'cancelled') return ABANDONED
+    }
     const detail = `earlier reads about agent ${this.#agent} got no response`
     return { ok: false, fault: 'overloaded', detail, retryAfter: 1 }
   }

@@ -79,6 +79,7 @@ export class UpstreamNode {
       clock,
       minWait: options.ejection.silence.minWait,
       maxWithoutSlot: () => limits().inFlight,
+      maxWaiting: () => limits().queue,
       respondedAt: () => this.health.silence.lastResponse,
     })
     this.#stack = createStack({

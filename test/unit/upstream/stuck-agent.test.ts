@@ -17,6 +17,7 @@ const READS = [
   '/ciscat/005/results',
 ]
 const SLOTS = 4
+const QUEUE = 8
 const TIMEOUT_MS = 10_000
 /** In mode `manager` only the manager knows whether it passes the calls on. */
 const MODES = { manager: { mayBePassedOn: true }, edge: {} } as const
@@ -32,7 +33,7 @@ async function start(t: Test, mode: keyof typeof MODES) {
     if (isStuck && request.url?.includes('/005')) held.push(response)
     else envelope(request, response)
   })
-  const limits = { inFlight: SLOTS }
+  const limits = { inFlight: SLOTS, queue: QUEUE }
   const { call, status, view } = clusterOf(t, node.url, { ejection: { silence }, limits })
   const read = (path: string, overrides = {}) => call(get(path, { timeout: TIMEOUT_MS, ...overrides }))
   const cluster = {
@@ -86,6 +87,17 @@ for (const mode of ['manager', 'edge'] as const) {
     t.ok(isAvailable())
   })
 }
+
+t.test('at most as many reads wait for stuck databases as the queue of the node has places', async (t) => {
+  const { ofAgent, inFlight, recover } = await start(t, 'edge')
+  const stuck = READS.slice(0, SLOTS).map((path) => ofAgent(path))
+  await eventually(() => inFlight() === 1)
+  const waiting = Array.from({ length: QUEUE }, (_, at) => ofAgent(`/syscheck/005?offset=${at}`))
+  for (const path of READS) t.match(await ofAgent(path), { fault: 'overloaded', sent: false, retryAfter: 1 })
+  recover()
+  for (const result of await Promise.all([...stuck, ...waiting])) t.match(result, { ok: true })
+  t.match(await ofAgent('/sca/005'), { ok: true })
+})
 
 t.test('a read that is slow alone does not hold up others about its agent', async (t) => {
   const node = await fakeNode(t, (request, response) => {
