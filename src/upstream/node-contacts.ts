@@ -6,7 +6,7 @@
 import type { CallNode, ClusterView } from '../core/node-call.ts'
 import { withTimeout } from '../core/timing.ts'
 import type { DrainedNodes } from './drains.ts'
-import type { NodeContact } from './health.ts'
+import type { NodeContact, NodeHealth } from './health.ts'
 import type { ContactTimes, LatestCall, PeerContact } from './options.ts'
 import { callVersion } from './probes.ts'
 
@@ -15,7 +15,7 @@ interface ContactOptions {
   readonly view: Pick<ClusterView, 'nodes' | 'master' | 'layoutOf'>
   readonly drained: DrainedNodes
   /** The nodes with an address, by name. */
-  readonly nodes: ReadonlyMap<string, { readonly health: { readonly contact: NodeContact } }>
+  readonly nodes: ReadonlyMap<string, { readonly health: Pick<NodeHealth, 'contact' | 'isAdmitting'> }>
   /** Whether calls carry the credentials of the edge. With those of callers, only a response of a node counts. */
   readonly hasOwnCredentials: boolean
   /** Returns what the other replicas report; empty without Redis. */
@@ -151,6 +151,8 @@ export class NodeContacts {
     const [failed, reached] = [agesByNode(reports, 'failing'), agesByNode(reports, 'answered')]
     const isAsked = reports.some(({ failing = [], answered = [] }) => failing.length > 0 && answered.length === 0)
     return this.#inUse.filter((node) => {
+      // The call would not be sent.
+      if (this.#options.nodes.get(node)?.health.isAdmitting === false) return false
       const { credentials, calledAt, failingSince } = this.#contactOf(node)
       // The timer may be a little early.
       const ago = calledAt === undefined ? NEVER_MS : clock() - calledAt + interval / 10
@@ -182,8 +184,10 @@ export class NodeContacts {
     return this.#inUse.map((name) => this.#contactOf(name))
   }
 
+  /** A drained node shows nothing. */
   #contactOf(node: string): NodeContact {
-    return this.#options.nodes.get(node)?.health.contact ?? {}
+    const { drained, nodes } = this.#options
+    return (drained.has(node) ? undefined : nodes.get(node)?.health.contact) ?? {}
   }
 
   #latestCalls(has: (contact: NodeContact) => boolean): readonly LatestCall[] {
