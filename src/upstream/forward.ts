@@ -222,10 +222,11 @@ function isLeftToNext({ translated }: Answer, { isDetour, relievesMaster, replac
   return (replacesMaster === true && error === NO_MASTER) || (relievesMaster === true && isNotReadyError(error))
 }
 
-/** Returns the error of a failed call. If the client disconnected, returns the reason of its signal. */
+/** Returns the error of a failed call. If the client disconnected, or its time is over, returns the reason of its signal. */
 function errorOf(failure: NodeFailure, request: EdgeRequest): unknown {
   const { endpoint, caller, client } = request
-  if (failure.fault === 'cancelled') return client.signal.reason ?? new EdgeError(949, ' (call cancelled)')
+  const isAborted = failure.fault === 'abandoned' && client.signal.aborted
+  if (isAborted || failure.fault === 'cancelled') return client.signal.reason ?? new EdgeError(949, ' (call cancelled)')
   const Failure = failure.fault === 'abandoned' ? AbandonedError : EdgeError
   const { node, detail, retryAfter } = failure
   const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }

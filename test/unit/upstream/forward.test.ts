@@ -6,7 +6,7 @@ import { EdgeError } from '../../../src/core/errors.ts'
 import { eventually } from '../../support/eventually.ts'
 import { edgeRequest } from './edge-request.ts'
 import { envelope } from './fake-node.ts'
-import { restart, startForwarding } from './forwarding.ts'
+import { holdUntilReleased, restart, startForwarding } from './forwarding.ts'
 
 t.test('the call is built from the parsed values', async (t) => {
   const bodies: string[] = []
@@ -140,4 +140,18 @@ t.test('a raw file is a stream; its absence an envelope', async (t) => {
     (error: unknown) => error,
   )
   t.ok(notRequested instanceof EdgeError && notRequested.code === 925)
+})
+
+t.test('a call that waits when the time of its part is over fails with the error of the part', async (t) => {
+  const { respond, release } = holdUntilReleased(envelope)
+  const { master, handler } = await startForwarding(t, respond, { limits: { inFlight: 1 } })
+  const held = handler(edgeRequest('GET', '/agents'))
+  await eventually(() => master.seen.length === 1)
+  const part = new AbortController()
+  const late = new EdgeError(922, ' (its part was not there in time)')
+  const waiting = handler(edgeRequest('GET', '/agents', { client: { signal: part.signal } }))
+  part.abort(late)
+  await t.rejects(Promise.resolve(waiting), late)
+  release()
+  await held
 })
