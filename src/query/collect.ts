@@ -8,7 +8,7 @@ import { compileFilter, compileSearch } from './filter.ts'
 import { compareSortValues, parseSorting, type SortValue, sortedValue } from './order.ts'
 import { type CollectionPage, type CollectionRequest, parsePage, slicePage } from './request.ts'
 import { compileProjection } from './select.ts'
-import type { ArraySource, DatabaseSource, Source } from './sources.ts'
+import type { Source } from './sources.ts'
 import type { Element, Row } from './value.ts'
 
 /**
@@ -35,16 +35,20 @@ export function collect(rows: readonly Element[], request: CollectionRequest, so
  */
 export async function collectInTurns<Item>(
   items: readonly Item[],
-  toRow: (item: Item) => Row,
+  toRow: (item: Item) => Element,
   request: CollectionRequest,
-  source: DatabaseSource | Omit<ArraySource, 'offsetFirst'>,
+  source: Source,
   maxLimit = source.maxLimit,
 ): Promise<CollectionPage> {
+  const offsetFirst = source.engine === 'array' && source.offsetFirst === true
   const { offset, limit } = parsePage(request, maxLimit)
   const project = compileProjection(request.select, source)
-  const { pick, compare } = compileMatching(request, source, items.slice(0, 1).map(toRow), toRow)
-  const { first, total } = await selectFirst(items, pick, compare, offset + limit)
-  return { items: first.slice(offset).map(({ item }) => project(toRow(item))), totalItems: total }
+  const skipped = offsetFirst ? offset : 0
+  const rows = offsetFirst ? items.slice(offset) : items
+  const { pick, compare } = compileMatching(request, source, rows.slice(0, 1).map(toRow), toRow)
+  const { first, total } = await selectFirst(rows, pick, compare, offset - skipped + limit)
+  const page = first.slice(offset - skipped).map(({ item }) => project(toRow(item)))
+  return { items: page, totalItems: offsetFirst ? page.length : total }
 }
 
 /** Returns all rows that match the request, sorted, but neither paged nor projected. */

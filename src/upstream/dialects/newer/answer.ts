@@ -12,7 +12,7 @@ import type { NodeResponse } from '../../../core/node-call.ts'
 import { OF_NODE } from '../../../core/response.ts'
 import { inTurns } from '../../../core/turns.ts'
 import { ownEntry } from '../../../core/values.ts'
-import { collect } from '../../../query/collect.ts'
+import { collectInTurns } from '../../../query/collect.ts'
 import { type CollectionPage, parseCollectionRequest } from '../../../query/request.ts'
 import { flattenRow, nestRow, pickFields } from '../../../query/select.ts'
 import { type Source, sources } from '../../../query/sources.ts'
@@ -155,31 +155,32 @@ async function dataOf(
 }
 
 /** Returns `{items, totalItems}`. Throws RefusedError and CollectionError. */
-function collectionOf(
+async function collectionOf(
   conversation: Conversation,
   rows: readonly unknown[],
   total: number,
   rule: Extract<ResponseRule, { kind: 'collection' }>,
   byEdge: ByEdge,
-): unknown {
+): Promise<unknown> {
   const { value } = rule
   const items = value === undefined ? rows : rows.flatMap((row) => fieldValue(row as Row, value) ?? [])
   const { select, ...evaluated } = byEdge ?? {}
   const cut = cutOf(conversation, rule.rows?.source, true)
   if (byEdge === undefined) return { items: items.map(cut), totalItems: rule.countsPage ? items.length : total }
-  const page = collectByEdge(items as readonly Element[], evaluated, rule.rows?.source)
+  const page = await collectByEdge(items as readonly Element[], evaluated, rule.rows?.source)
   return { items: page.items.map(cut), totalItems: page.totalItems }
 }
 
 /** Filters, sorts and pages rows as a node of the classic layout. Throws CollectionError. */
-export function collectByEdge(
+export async function collectByEdge(
   rows: readonly Element[],
   query: Readonly<Record<string, string>>,
   sourceName: string | undefined,
-): CollectionPage {
+): Promise<CollectionPage> {
   const source: Source = ownEntry<Source>(sources, sourceName ?? '') ?? { engine: 'array' }
   // The edge itself reads more rows at once than a client may.
-  return collect(rows, parseCollectionRequest(query, new Date()), { ...source, maxLimit: Number.POSITIVE_INFINITY })
+  const request = parseCollectionRequest(query, new Date())
+  return collectInTurns(rows, (row) => row, request, source, Number.POSITIVE_INFINITY)
 }
 
 /** Returns the only row, or a field of it. Throws RefusedError. `isEmpty`: no row is no error. */

@@ -96,17 +96,13 @@ function subjectOf(name: Collection): Subject {
       )
       if (isComputable(request, source))
         mustEqual('the oracle of the manager', answerOfManager(rows as Item[], query, collection), expected)
-      if (source.engine === 'array' && source.offsetFirst !== true && collection.cells) {
-        const inTurns = collectInTurns(rows as ArrayRows, (row) => row, request, source)
-        mustEqual('collectInTurns', await inTurns.catch(codeOf), expected)
-      }
+      const inTurns = collectInTurns(rows as Element[], (row) => row, request, source)
+      mustEqual('collectInTurns', await inTurns.catch(codeOf), expected)
       mustEqual('snapshot', await answerOfSnapshot(rows as Element[], request, source), expected)
       return expected
     },
   }
 }
-
-type ArrayRows = readonly Readonly<Record<string, unknown>>[]
 
 function databaseSubject(name: Collection, source: Source, table: Table): Subject {
   const oracle = new SqliteOracle(name)

@@ -116,7 +116,8 @@ export async function lists(conversation: Conversation): Promise<Answer> {
   const list = successOf(reply).items?.[0] as Row | undefined
   if (list === undefined) throw new RefusedError(NO_FILE)
   const rows: Element[] = [{ path, items: list.items }]
-  const items = collectByEdge(rows, others, 'lists').items.map((row) => (row as Row).items)
+  const page = await collectByEdge(rows, others, 'lists')
+  const items = page.items.map((row) => (row as Row).items)
   return answerData(reply, { totalItems: items.length, items })
 }
 
