@@ -97,7 +97,6 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}) {
         const startCluster = async () => {
           await cluster.drains.start()
           await cluster.start()
-          await cluster.contacts.start()
         }
         await Promise.all([startCluster(), shared?.revocations.start()])
         const operationsUrl = await listen(operations.app, initial.operations)

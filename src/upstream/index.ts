@@ -1,5 +1,6 @@
 /** The nodes of the cluster behind two interfaces of the core: calls to nodes, and a view of their state. */
 import { type CallNode, type ClusterView, minorOf, type NodeInfo } from '../core/node-call.ts'
+import { withTimeout } from '../core/timing.ts'
 import { notSent } from './call.ts'
 import { Discovery } from './discovery.ts'
 import { DRAINED, Drains } from './drains.ts'
@@ -33,11 +34,15 @@ export interface ClusterChanges extends ConnectionChanges {
 
 export type Cluster = ReturnType<typeof createCluster>
 
+/** How long the start waits for the layouts of the nodes. */
+const FIRST_ROUND_MS = 5_000
+
 /** Throws with a remedy for settings that cannot work. Opens no connection before `start` or the first call. */
 export function createCluster(options: ClusterOptions) {
   const parts = createParts(options)
   const { layouts, drains, connected, contacts, discovery, view } = parts
   const { call, verify, issue } = connected
+  let timer: NodeJS.Timeout | undefined
   return {
     call,
     verify,
@@ -49,14 +54,18 @@ export function createCluster(options: ClusterOptions) {
     contacts,
     /** The master's list of nodes, which one replica reads for all. */
     nodeList: discovery,
-    /** Waits a few seconds for the first list of nodes. The start succeeds without it. */
+    /** Waits a few seconds for the layouts, the first list of nodes and the first contact. The start succeeds without them. */
     start: async (): Promise<void> => {
-      await layouts.start()
+      const { interval } = contacts.times
+      timer = setInterval(() => void Promise.all([layouts.askDue(), contacts.callDue()]), interval).unref()
+      await withTimeout(layouts.askDue(), FIRST_ROUND_MS, undefined)
       await discovery.start()
+      await withTimeout(contacts.callDue(), interval, undefined)
     },
     /** Aborts the calls in flight. */
     close: async (): Promise<void> => {
-      for (const part of [contacts, drains, layouts, discovery]) part.stop()
+      clearInterval(timer)
+      for (const part of [drains, discovery]) part.stop()
       await connected.destroy()
     },
     /**

@@ -3,7 +3,6 @@
  * when a response does not fit. A cluster is upgraded node by node, so nodes may have different layouts for a while.
  */
 import type { ClusterView, Layout, LayoutMixture } from '../core/node-call.ts'
-import { withTimeout } from '../core/timing.ts'
 import type { DrainedNodes } from './drains.ts'
 import type { ClusterSettings } from './options.ts'
 import type { Recognition } from './probes.ts'
@@ -37,7 +36,6 @@ interface LayoutOptions {
 
 /** For a node that did not answer. */
 const RETRY_INTERVAL_MS = 1_000
-const FIRST_ROUND_MS = 5_000
 
 /** `layout`: that of the settings; `auto`: it is recognised. */
 export function createLayoutState(layout: Layout | 'auto'): LayoutState {
@@ -50,24 +48,16 @@ export class Layouts {
   readonly #isConfigured: boolean
   /** The nodes by layout if those that answer have different ones. */
   mixture: LayoutMixture | undefined
-  #timer: NodeJS.Timeout | undefined
 
   constructor(options: LayoutOptions) {
     this.#options = options
     this.#isConfigured = options.settings.layout !== 'auto'
   }
 
-  /** Asks all nodes, now and at intervals. Resolves when all have answered, or after five seconds. */
-  async start(): Promise<void> {
-    if (this.#isConfigured) return
-    this.#timer = setInterval(() => void this.#askDue(), RETRY_INTERVAL_MS).unref()
-    await withTimeout(this.#askDue(), FIRST_ROUND_MS, undefined)
-  }
-
   /** Asks all nodes now, because their addresses or certificates may have changed. */
   refresh(): void {
     for (const { layout } of this.#options.nodes.values()) layout.askedAt = Number.NEGATIVE_INFINITY
-    void this.#askDue()
+    void this.askDue()
   }
 
   /** To be called when drains have changed. Asks nodes that are put back now, because they may have been upgraded. */
@@ -78,11 +68,7 @@ export class Layouts {
       if (state) Object.assign(state, { isConfirmed: false, askedAt: Number.NEGATIVE_INFINITY })
     }
     this.#updateMixture()
-    if (putBack.length > 0) void this.#askDue()
-  }
-
-  stop(): void {
-    clearInterval(this.#timer)
+    if (putBack.length > 0) void this.askDue()
   }
 
   /**
@@ -100,8 +86,8 @@ export class Layouts {
     return layout.value !== undefined && layout.value !== used
   }
 
-  /** Resolves when the nodes that are asked, now or already, have answered. */
-  async #askDue(): Promise<void> {
+  /** Asks the nodes that are due. Resolves when those that are asked, now or already, have answered. */
+  async askDue(): Promise<void> {
     if (this.#isConfigured) return
     const { clock, layoutInterval } = this.#options.settings
     const isDue = ({ layout: { isConfirmed, askedAt } }: LayoutNode): boolean =>

@@ -4,7 +4,6 @@
  * operator has drained them.
  */
 import type { CallNode, ClusterView } from '../core/node-call.ts'
-import { withTimeout } from '../core/timing.ts'
 import type { DrainedNodes } from './drains.ts'
 import type { NodeContact, NodeHealth } from './health.ts'
 import type { ContactTimes, LatestCall, PeerContact } from './options.ts'
@@ -43,14 +42,13 @@ const OUTAGE_MARGIN_MS = 1000
  */
 export class NodeContacts {
   readonly #options: ContactOptions
-  readonly #times: ContactTimes
+  readonly times: ContactTimes
   #hasRead = false
-  #timer: NodeJS.Timeout | undefined
-  #probing: Promise<unknown> | undefined
+  #calling: Promise<unknown> | undefined
 
   constructor(options: ContactOptions) {
     this.#options = options
-    this.#times = options.times
+    this.times = options.times
   }
 
   /** Whether a node was read once. With the credentials of callers, any response counts. */
@@ -105,20 +103,9 @@ export class NodeContacts {
       answered: this.#latestCalls(({ failingSince }) => failingSince === undefined),
     }) satisfies Omit<PeerContact, 'ago'>
 
-  /** Probes from now on where it is necessary. Resolves after the first responses, at most a second. */
-  async start(): Promise<void> {
-    const { interval } = this.#times
-    this.#timer = setInterval(() => void this.#probeIfNeeded(), interval).unref()
-    await withTimeout(this.#probeIfNeeded(), interval, undefined)
-  }
-
-  stop(): void {
-    clearInterval(this.#timer)
-  }
-
   /** To be called when a node has answered a probe of its health: a call shows whether it accepts the credentials. */
   readonly probe = (node: string): Promise<unknown> =>
-    callVersion(this.#options, { node, timeout: this.#times.timeout, caller: 'readiness' })
+    callVersion(this.#options, { node, timeout: this.times.timeout, caller: 'readiness' })
 
   /**
    * To be called after a change of the credentials: they are tried at once. The result of the earlier ones is used until
@@ -128,14 +115,12 @@ export class NodeContacts {
     for (const node of this.#inUse) void this.probe(node)
   }
 
-  #probeIfNeeded(): Promise<unknown> {
-    const nodes = this.#probing === undefined ? this.#nodesToProbe() : []
-    if (nodes.length > 0) {
-      this.#probing = Promise.all(nodes.map(this.probe)).finally(() => {
-        this.#probing = undefined
-      })
-    }
-    return this.#probing ?? Promise.resolve()
+  /** Calls the nodes that are due. Resolves when those that are called, now or already, have answered. */
+  callDue(): Promise<unknown> {
+    this.#calling ??= Promise.all(this.#nodesToCall().map(this.probe)).finally(() => {
+      this.#calling = undefined
+    })
+    return this.#calling
   }
 
   /**
@@ -143,9 +128,9 @@ export class NodeContacts {
    * whether its credentials are accepted, only its own calls show. While another replica reaches no node, the good ones are
    * called more often, so that it learns whether it alone is cut off.
    */
-  #nodesToProbe(): readonly string[] {
+  #nodesToCall(): readonly string[] {
     const { peers, clock } = this.#options
-    const { interval, slowInterval, idleInterval } = this.#times
+    const { interval, slowInterval, idleInterval } = this.times
     const isUrgent = !this.isRefused && (!this.hasRead || this.#failedFor !== undefined)
     const reports = peers()
     const [failed, reached] = [agesByNode(reports, 'failing'), agesByNode(reports, 'answered')]
@@ -172,7 +157,7 @@ export class NodeContacts {
    * which are two reports and one probe more.
    */
   #isOwnTurn(interval: number, ago: number, latest: number): boolean {
-    return ago >= interval && latest >= (latest < ago ? interval + 2 * this.#times.slowInterval : interval)
+    return ago >= interval && latest >= (latest < ago ? interval + 2 * this.times.slowInterval : interval)
   }
 
   get #inUse(): readonly string[] {

@@ -49,12 +49,9 @@ async function startReplicas(t: Test, masters: readonly string[], workerUrl: str
     })
     const { contacts } = cluster
     replicas.push({ cluster, contacts })
-    t.teardown(async () => {
-      contacts.stop()
-      await cluster.close()
-    })
+    t.teardown(() => cluster.close())
   }
-  await Promise.all(replicas.map(({ contacts }) => contacts.start()))
+  await Promise.all(replicas.map(({ cluster }) => cluster.start()))
   return replicas
 }
 

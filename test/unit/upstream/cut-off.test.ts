@@ -78,14 +78,11 @@ function startReplicas(t: Test, world: World) {
     })
     return { contacts, call }
   })
-  t.teardown(() => {
-    for (const { contacts } of replicas) contacts.stop()
-  })
-  for (const { contacts } of replicas) void contacts.start()
   const advance = async () => {
     now += STEP_MS
     mock.timers.tick(STEP_MS)
     for (const [at, { contacts, call }] of replicas.entries()) {
+      if (now % times.interval === 0) void contacts.callDue()
       if (world.hasClients[at] && now % CLIENT_INTERVAL_MS === 0)
         for (const node of names) void call(get('/', { node }))
       // The replicas report one after another.

@@ -27,12 +27,12 @@ t.test('a drained node decides nothing about the credentials', async (t) => {
 t.test('an ejected node is called when its ejection is over, and not before', async (t) => {
   const calls: NodeCallEvent[] = []
   const node = await fakeNode(t, (request) => request.socket.destroy())
-  const { contacts } = clusterOf(t, node.url, {
+  const { start } = clusterOf(t, node.url, {
     contactTimes,
     ejection: { failures: 2, baseTime: 200 },
     onCall: (event) => calls.push(event),
   })
-  await contacts.start()
+  await start()
   await eventually(() => calls.filter(({ fault }) => fault === 'unreachable').length > 3)
   const heldBack = calls.filter(({ fault }) => fault === 'ejected').length
   t.equal(heldBack, 0, `of ${calls.length} calls`)
