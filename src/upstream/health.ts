@@ -87,7 +87,6 @@ export class NodeHealth {
   #reason: Reason | undefined
   /** When the node was first suspected for this reason. */
   #since = 0
-  #lastAttempt = 0
   /** Of the next probe that may end the ejection. */
   #probeTimer: NodeJS.Timeout | undefined
   /** Consecutive ones, and those of them that were refused connections. */
@@ -109,7 +108,8 @@ export class NodeHealth {
 
   get isAdmitting(): boolean {
     if (this.#isRetired || this.#suspicion === undefined) return !this.#isRetired
-    return !this.#endsByOwnProbe && this.#suspicion.isDue
+    const isProbed = this.#endsByOwnProbe || (this.isHanging && this.#options.probeExecution !== undefined)
+    return !isProbed && this.#suspicion.isDue
   }
 
   get contact(): NodeContact {
@@ -309,7 +309,6 @@ export class NodeHealth {
     this.#stopProbes()
     if (this.#isRetired) return
     this.#since = clock()
-    this.#lastAttempt = clock()
     if (reason === 'silent') this.#probeEach(ejection.silence.pause, probe)
     if (reason === 'blocked') this.#probeEach(ejection.block.interval, () => this.#attempt())
     if (reason === 'hanging') this.#probeEach(HANG_INTERVAL_MS, () => this.#probeHang())
@@ -330,11 +329,9 @@ export class NodeHealth {
    */
   async #attempt(): Promise<ProbeOutcome | undefined> {
     const { clock, reserveAttempt, probe } = this.#options
-    const pause = this.#blockPause((clock() - this.#since) / 2)
-    if (clock() < this.#lastAttempt + pause) return undefined
-    const release = await reserveAttempt(pause)
+    if (!this.#suspicion?.isDue) return undefined
+    const release = await reserveAttempt(this.#blockPause((clock() - this.#since) / 2))
     if (release === undefined) return undefined
-    this.#lastAttempt = clock()
     const outcome = await probe()
     if (outcome === 'answered') await release()
     return outcome

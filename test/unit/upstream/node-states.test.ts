@@ -79,6 +79,13 @@ t.test('a node that hangs is ejected, although it answers other calls, and probe
   t.ok(logged.some(({ message }) => message === 'node answers again'))
 })
 
+t.test('a node that hangs is not available to clients, also when its probe is due', async (t) => {
+  let offset = 0
+  const { cluster, master } = await startHanging(t, { clock: () => performance.now() + offset })
+  offset = 60_000
+  t.notOk(cluster.view.isAvailable(master))
+})
+
 t.test('a node that hangs for longer than its tokens are valid is probed with a new one', async (t) => {
   let offset = 0
   const { simulator, master, call, seen } = await startHanging(t, {
