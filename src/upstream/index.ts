@@ -106,6 +106,7 @@ function createParts(options: ClusterOptions) {
     passedOn,
     ...(settings.layout === 'auto' && { confirmLayout: (...question) => layouts.confirm(...question) }),
     onRecover: (node) => contacts.probe(node),
+    onProbe: (node, probe) => layouts.note(node, probe),
   })
   connected.prepare({}, options.nodes)
   connected.replace(options.nodes)
@@ -228,7 +229,7 @@ function createConnecting(
 const NO_ADDRESS = { fault: 'unreachable', detail: 'no address is known' } as const
 
 /** What the calls to all nodes share. */
-type SharedParts = Pick<UpstreamNodeOptions, 'drained' | 'passedOn' | 'confirmLayout' | 'onRecover'>
+type SharedParts = Pick<UpstreamNodeOptions, 'drained' | 'passedOn' | 'confirmLayout' | 'onRecover' | 'onProbe'>
 
 /** The nodes with an address: created from the settings, reused over a reload, retired when the settings drop them. */
 class ConnectedNodes {

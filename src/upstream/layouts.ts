@@ -4,13 +4,14 @@
  */
 import type { ClusterView, Layout, LayoutMixture } from '../core/node-call.ts'
 import type { DrainedNodes } from './drains.ts'
+import type { NodeHealth } from './health.ts'
 import type { ClusterSettings } from './options.ts'
-import type { Recognition } from './probes.ts'
+import type { Probe } from './probes.ts'
 
 /** What is known of the layout of a node. */
 export interface LayoutState {
   value: Layout | undefined
-  /** Whether the latest call was answered. A node that does not answer may be in the middle of an upgrade. */
+  /** Whether the latest question was answered. */
   isConfirmed: boolean
   /** Why the layout is not known. */
   reason: string
@@ -21,8 +22,9 @@ export interface LayoutState {
 interface LayoutNode {
   readonly name: string
   readonly layout: LayoutState
-  /** Asks the node. Never rejects. */
-  recognise(): Promise<Recognition>
+  readonly health: Pick<NodeHealth, 'isAdmitting' | 'contact'>
+  /** Asks the node, and passes on the answer with `note`. Never rejects. */
+  recognise(): Promise<unknown>
 }
 
 interface LayoutOptions {
@@ -34,7 +36,7 @@ interface LayoutOptions {
   readonly drained: DrainedNodes
 }
 
-/** For a node that did not answer. */
+/** For a node whose layout is not certain. */
 const RETRY_INTERVAL_MS = 1_000
 
 /** `layout`: that of the settings; `auto`: it is recognised. */
@@ -89,11 +91,22 @@ export class Layouts {
   /** Asks the nodes that are due. Resolves when those that are asked, now or already, have answered. */
   async askDue(): Promise<void> {
     if (this.#isConfigured) return
-    const { clock, layoutInterval } = this.#options.settings
-    const isDue = ({ layout: { isConfirmed, askedAt } }: LayoutNode): boolean =>
-      clock() - askedAt >= (isConfirmed ? layoutInterval : RETRY_INTERVAL_MS)
     const nodes = [...this.#options.nodes.values()]
-    await Promise.all(nodes.map((node) => node.layout.asking ?? (isDue(node) ? this.#ask(node) : undefined)))
+    // A node that does not answer may be in the middle of an upgrade.
+    for (const { layout, health } of nodes) if (health.contact.failingSince !== undefined) layout.isConfirmed = false
+    this.#updateMixture()
+    await Promise.all(nodes.map((node) => node.layout.asking ?? (this.#isDue(node) ? this.#ask(node) : undefined)))
+  }
+
+  /**
+   * Each response shows whether the layout is still the same, so the node is asked only if there was none for long. Whether a
+   * node that fails answers again, the probes of `health.ts` and `node-contacts.ts` show.
+   */
+  #isDue({ layout: { isConfirmed, askedAt }, health: { isAdmitting, contact } }: LayoutNode): boolean {
+    if (!isAdmitting || contact.failingSince !== undefined) return false
+    const { clock, layoutInterval } = this.#options.settings
+    if (!isConfirmed) return clock() - askedAt >= RETRY_INTERVAL_MS
+    return clock() - Math.max(askedAt, contact.calledAt ?? askedAt) >= layoutInterval
   }
 
   async #ask(node: LayoutNode): Promise<void> {
@@ -101,15 +114,19 @@ export class Layouts {
     const { drained, settings } = this.#options
     if (drained.has(name)) return
     layout.askedAt = settings.clock()
-    layout.asking = node.recognise().then((recognised) => {
-      delete layout.asking
-      // A call that the edge held back, because the budget of the node is used up, shows nothing about the node.
-      if (recognised.ok || recognised.sent) layout.isConfirmed = recognised.ok
-      if (recognised.ok) this.#take(node, recognised.layout)
-      else layout.reason = recognised.reason
-      this.#updateMixture()
-    })
+    layout.asking = node.recognise().then(() => void delete layout.asking)
     await layout.asking
+  }
+
+  /** Takes what a probe of the node has shown. */
+  note(name: string, { outcome, layout, reason }: Probe): void {
+    const node = this.#options.nodes.get(name)
+    if (this.#isConfigured || node === undefined) return
+    // A call that the edge held back, because the budget of the node is used up, shows nothing about the node.
+    if (outcome !== 'notSent') node.layout.isConfirmed = layout !== undefined
+    if (layout !== undefined) this.#take(node, layout)
+    else node.layout.reason = reason
+    this.#updateMixture()
   }
 
   #take(node: LayoutNode, layout: Layout): void {

@@ -11,7 +11,7 @@ import type { LayoutState } from './layouts.ts'
 import { ConcurrencyLimiter } from './limiter.ts'
 import type { ClusterSettings, NodeSetting } from './options.ts'
 import type { PassedOnCalls } from './passed-on-calls.ts'
-import { probeAlive, probeExecution, type Recognition, recogniseLayout } from './probes.ts'
+import { type Probe, probeAlive, probeExecution } from './probes.ts'
 import { createStack, failureOfUnknownLayout, type Stack } from './stack.ts'
 import { reserveAttemptAt } from './tokens/failed-logins.ts'
 import type { AccountOf } from './tokens/login.ts'
@@ -30,7 +30,11 @@ export interface UpstreamNodeOptions extends ClusterSettings {
   readonly accountOf: AccountOf
   /** Called when an ejection has ended because the node answered a probe of the edge. */
   readonly onRecover: (node: string) => void
+  /** Called with what `GET /` has shown, whatever it was sent for. */
+  readonly onProbe: (node: string, probe: Probe) => void
 }
+
+const LAYOUT_TIMEOUT_MS = 3_000
 
 const NO_TOKENS = { fault: 'unreachable', detail: 'a node of the classic layout issues no tokens' } as const
 
@@ -73,7 +77,8 @@ export class UpstreamNode {
       ...(options.credentials.mode === 'service' && { probeExecution: () => probeExecution(this.call, name) }),
       onRecover: () => options.onRecover(name),
       reserveAttempt: (pause) => reserveAttemptAt(name, pause, counters),
-      probe: (credentials) => probeAlive(this.#probe, name, options.ejection.silence.probeTimeout, credentials),
+      probe: async (credentials) =>
+        (await this.#ask('probe', options.ejection.silence.probeTimeout, credentials)).outcome,
     })
     const agentReads = new AgentReads({
       clock,
@@ -181,8 +186,19 @@ export class UpstreamNode {
   }
 
   /** Asks the node for its layout. */
-  recognise(): Promise<Recognition> {
-    return recogniseLayout(this.#probe, this.name)
+  recognise(): Promise<Probe> {
+    return this.#ask('layout', LAYOUT_TIMEOUT_MS)
+  }
+
+  async #ask(caller: string, timeout: number, credentials?: NodeCall['credentials']): Promise<Probe> {
+    const probe = await probeAlive(this.#probe, {
+      node: this.name,
+      caller,
+      timeout,
+      ...(credentials && { credentials }),
+    })
+    this.#options.onProbe(this.name, probe)
+    return probe
   }
 
   /**

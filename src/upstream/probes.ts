@@ -2,7 +2,15 @@
  * Calls that the edge sends for itself, and what their responses show: whether a node answers at all, its layout, its
  * version, and for `manager-edge check --connect` the rights of the account.
  */
-import type { CallNode, ClusterView, Layout, NodeCall, NodeResponse, NodeResult } from '../core/node-call.ts'
+import type {
+  CallNode,
+  ClusterView,
+  Layout,
+  NodeCall,
+  NodeFailure,
+  NodeResponse,
+  NodeResult,
+} from '../core/node-call.ts'
 import { isAnswered, isHeldBack } from '../core/node-faults.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
 import { type NameAndPassword, ownField, parseJson } from '../core/values.ts'
@@ -27,29 +35,48 @@ export function createOwnCall({ signal = new AbortController().signal, ...call }
 /** `none`: the node sent no response in time. `notSent`: its limit of calls per minute did not permit the probe. */
 export type ProbeOutcome = 'answered' | 'blocked' | 'none' | 'notSent'
 
-/**
- * Creates the probe that shows whether a node answers at all. The API process of each layout answers `GET /` by itself, in
- * front of all its work, and it is no login. Its response also shows the layout. `timeout` in milliseconds.
- */
-function createAliveProbe(probe: Pick<OwnCall, 'node' | 'timeout' | 'caller' | 'credentials'>): NodeCall {
-  return createOwnCall({ ...probe, path: '/', endpoint: 'GET /', requestId: probe.caller })
+/** What `GET /` shows. `reason`: why it does not show the layout; it contains no addresses. */
+export interface Probe {
+  readonly outcome: ProbeOutcome
+  readonly layout?: Layout
+  readonly reason: string
 }
 
 /**
- * Returns what the probe shows. Any response counts, also a refusal. `send` passes the health and the concurrency limit of the
- * node. `credentials`: of a call that the node owes a response, for an edge without an account. Never rejects.
+ * Sends the probe that shows whether a node answers at all, and its layout. The API process of each layout answers `GET /` by
+ * itself, in front of all its work, and it is no login. Any response counts, also a refusal. A node of the newer layout answers
+ * with a media type that the classic one does not have, whether it refuses the call (401), is starting (400), blocks the address
+ * of the edge (403) or is at its limit (429). `send` passes the health and the concurrency limit of the node. Never rejects.
  */
 export async function probeAlive(
   send: Send,
-  node: string,
-  timeout: number,
-  credentials: NodeCall['credentials'],
-): Promise<ProbeOutcome> {
-  const result = await send(createAliveProbe({ node, timeout, caller: 'probe', ...(credentials && { credentials }) }))
-  if (result.ok) return 'answered'
-  if (result.fault === 'blocked') return 'blocked'
-  if (isAnswered(result)) return 'answered'
-  return isHeldBack(result) ? 'notSent' : 'none'
+  probe: Pick<OwnCall, 'node' | 'timeout' | 'caller' | 'credentials'>,
+): Promise<Probe> {
+  const result = await send(createOwnCall({ ...probe, path: '/', endpoint: 'GET /', requestId: probe.caller }))
+  if (!result.ok) return { outcome: outcomeOf(result), reason: result.detail, ...layoutIn(result.layout) }
+  const { type, body, status } = result.response
+  const layout = type === PROBLEM_TYPE ? 'newer' : Buffer.isBuffer(body) ? layoutOfBody(body) : undefined
+  return { outcome: 'answered', reason: `status ${status} for GET /`, ...layoutIn(layout) }
+}
+
+function layoutIn(layout: Layout | undefined): Pick<Probe, 'layout'> {
+  return layout === undefined ? {} : { layout }
+}
+
+function outcomeOf(failure: NodeFailure): ProbeOutcome {
+  if (failure.fault === 'blocked') return 'blocked'
+  if (isAnswered(failure)) return 'answered'
+  return isHeldBack(failure) ? 'notSent' : 'none'
+}
+
+/** A response to `GET /` is shorter. */
+const MAX_BODY_BYTES = 16 * 1024
+
+/** The envelopes of both layouts have `error` and `data`; the newer one names the title of its API. */
+function layoutOfBody(body: Buffer): Layout | undefined {
+  const value = body.length > MAX_BODY_BYTES ? undefined : parseJson(body)
+  if (typeof ownField(value, 'error') !== 'number') return undefined
+  return typeof ownField(ownField(value, 'data'), 'title') === 'string' ? 'newer' : 'classic'
 }
 
 /** A node that hangs answers after ten seconds. */
@@ -59,39 +86,6 @@ const HANG_PROBE_TIMEOUT_MS = 12_000
 export function probeExecution(send: Send, node: string): Promise<NodeResult> {
   const probe = { node, ...STATUS_PROBE, timeout: HANG_PROBE_TIMEOUT_MS, caller: 'probe', requestId: 'probe' }
   return send(createOwnCall(probe))
-}
-
-/** `reason`: why the layout is not known; it contains no addresses. `sent`: `false` if the edge held the call back. */
-export type Recognition =
-  | { readonly ok: true; readonly layout: Layout }
-  | { readonly ok: false; readonly reason: string; readonly sent: boolean }
-
-const LAYOUT_TIMEOUT_MS = 3_000
-/** A response to `GET /` is shorter. */
-const MAX_BODY_BYTES = 16 * 1024
-
-/**
- * Recognises the layout of a node's API. The answer decides how to talk to the node at all, and costs it next to nothing.
- * A node of the newer layout answers with a media type that the classic one does not have, whether it refuses the call
- * (401), is starting (400), blocks the address of the edge (403) or is at its limit (429). Never rejects.
- */
-export async function recogniseLayout(send: Send, node: string): Promise<Recognition> {
-  const result = await send(createAliveProbe({ node, timeout: LAYOUT_TIMEOUT_MS, caller: 'layout' }))
-  if (!result.ok) {
-    const { layout, detail } = result
-    return layout === undefined ? { ok: false, reason: detail, sent: !isHeldBack(result) } : { ok: true, layout }
-  }
-  const { type, body, status } = result.response
-  if (type === PROBLEM_TYPE) return { ok: true, layout: 'newer' }
-  const layout = Buffer.isBuffer(body) ? layoutOfBody(body) : undefined
-  return layout === undefined ? { ok: false, reason: `status ${status} for GET /`, sent: true } : { ok: true, layout }
-}
-
-/** The envelopes of both layouts have `error` and `data`; the newer one names the title of its API. */
-function layoutOfBody(body: Buffer): Layout | undefined {
-  const value = body.length > MAX_BODY_BYTES ? undefined : parseJson(body)
-  if (typeof ownField(value, 'error') !== 'number') return undefined
-  return typeof ownField(ownField(value, 'data'), 'title') === 'string' ? 'newer' : 'classic'
 }
 
 type View = Pick<ClusterView, 'layoutOf'>

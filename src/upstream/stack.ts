@@ -90,12 +90,11 @@ export function failureOfUnknownLayout(
 }
 
 /**
- * Asks the node for its layout in the background if a response does not fit it, or soon if there was none. A response that
- * fits replaces the regular question. A failure to answer is no sign of another layout, and a refusal shows the layout: a
- * wrong password leads to no question.
+ * Asks the node for its layout in the background if a response does not fit it. A failure to answer is no sign of another
+ * layout, and a refusal shows the layout: a wrong password leads to no question.
  */
 const observeLayout =
-  ({ node, layout, confirmLayout, clock }: StackParts): Layer =>
+  ({ node, layout, confirmLayout }: StackParts): Layer =>
   (next) =>
   async (call) => {
     const result = await next(call)
@@ -105,8 +104,6 @@ const observeLayout =
       ? layoutRules[value].mayAnswer(result.response)
       : result.fault !== 'unreadable' && (result.layout ?? value) === value
     if (!fits) void confirmLayout(node, value, result.ok ? undefined : result.layout)
-    else if (!result.ok && result.fault === 'unreachable') layout.isConfirmed = false
-    else if (result.ok && layout.isConfirmed) layout.askedAt = clock()
     return result
   }
 
