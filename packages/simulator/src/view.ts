@@ -31,14 +31,13 @@ export function sightAlone({ target, method }: Endpoint, entry: SimNode): Sight 
 /** Returns the view for a request that `node` executes; the same object if nothing differs. */
 export function seenFrom(node: SimNode, world: World, sight: Sight): World {
   if (sight === 'whole' || (sight === 'local' && node.type === 'master')) return world
-  const see = sights[sight]
-  const agents = new Map([...world.agents].map(([id, agent]) => [id, see(agent, node)]))
+  const agents = new Map(world.agents)
+  if (sight !== 'local') for (const [id, agent] of agents) agents.set(id, sights[sight](agent, node))
   agents.set('000', managerAgent(node, world))
   return { ...world, agents, groups: sight === 'deluded' ? new Map(world.groups) : world.groups }
 }
 
-const sights: Readonly<Record<Exclude<Sight, 'whole'>, (agent: SimAgent, node: SimNode) => SimAgent>> = {
-  local: (agent) => agent,
+const sights: Readonly<Record<Exclude<Sight, 'whole' | 'local'>, (agent: SimAgent, node: SimNode) => SimAgent>> = {
   own: (agent, node) => (agent.node === node.name ? agent : unreported(agent)),
   claiming: (agent, node) => (agent.node === node.name ? agent : adopted(agent, node)),
   deluded: adopted,

@@ -1,5 +1,5 @@
 /** Creates the simulated cluster and advances its time. */
-import { lastBeat, SILENCE } from './agent-state.ts'
+import { lastBeats, SILENCE } from './agent-state.ts'
 import { initialFiles } from './data/files.ts'
 import { randomFor } from './data/random.ts'
 import { agentSums, defaultFiles, emptyFiles } from './group-files.ts'
@@ -118,11 +118,11 @@ export function letTimePass(world: World, now: Date = world.now()): void {
   const before = (seenLast.get(world) ?? now).getTime()
   if (seenLast.has(world) && Math.abs(now.getTime() - before) < 1000) return
   seenLast.set(world, now)
-  const sumsOf = sumsBy(world)
+  const [sumsOf, beatOf] = [sumsBy(world), lastBeats(now)]
   for (const agent of world.agents.values()) {
     const { lastKeepAlive } = agent
     if (agent.id === '000' || lastKeepAlive === undefined || before - lastKeepAlive.getTime() > SILENCE) continue
-    const beat = lastBeat(agent.id, now)
+    const beat = beatOf(agent.id)
     if (beat <= lastKeepAlive) continue
     agent.lastKeepAlive = beat
     Object.assign(agent, sumsOf(agent))

@@ -2,7 +2,7 @@
 import { collect } from '../../../../src/query/collect.ts'
 import { parseCollectionRequest } from '../../../../src/query/request.ts'
 import { sources } from '../../../../src/query/sources.ts'
-import { statusOf } from '../agent-state.ts'
+import { countActive } from '../agent-state.ts'
 import { clusterSettings } from '../data/node/cluster-settings.ts'
 import { after, stamp } from '../data/times.ts'
 import type { SimHandlers, SimNode, SimRequest, World } from '../model.ts'
@@ -52,18 +52,13 @@ function health(request: SimRequest) {
   const found = connectedNodes(request).filter((node) => named === undefined || named.includes(node.name))
   const workers = found.filter((node) => node.type === 'worker')
   const masters = found.filter((node) => node.type === 'master')
+  const active = countActive(world, true)
+  const infoOf = (node: SimNode) => ({ ...factsOf(node, world), n_active_agents: active.get(node.name) ?? 0 })
   const entries = [
-    ...workers.map((node) => [node.name, { info: infoOf(node, world), status: syncOf(world) }]),
-    ...masters.map((node) => [node.name, { info: infoOf(node, world) }]),
+    ...workers.map((node) => [node.name, { info: infoOf(node), status: syncOf(world) }]),
+    ...masters.map((node) => [node.name, { info: infoOf(node) }]),
   ]
   return { n_connected_nodes: workers.length, nodes: Object.fromEntries(entries) }
-}
-
-function infoOf(node: SimNode, world: World) {
-  const now = world.now()
-  const mine = [...world.agents.values()].filter((agent) => agent.node === node.name)
-  const active = mine.filter((agent) => statusOf(agent, now) === 'Active')
-  return { ...factsOf(node, world), n_active_agents: active.length }
 }
 
 /** The last rounds of the periodic synchronisation. */

@@ -69,15 +69,20 @@ export function agentRow(agent: SimAgent, world: World, synced = isSynced(agent,
   return row
 }
 
-/** Rows of many agents: agents with the same groups and checksum are compared once. */
-export function agentRows(agents: Iterable<SimAgent>, world: World): Item[] {
+/** Returns `isSynced` for many agents: those with the same groups and checksum are compared once. */
+export function compareSums(world: World): (agent: SimAgent) => boolean {
   const compared = new Map<string, boolean>()
-  return [...agents].map((agent) => {
+  return (agent) => {
     const key = `${agent.id === '000'} ${agent.groups.join()} ${agent.mergedSum}`
     const synced = compared.get(key) ?? isSynced(agent, world)
     compared.set(key, synced)
-    return agentRow(agent, world, synced)
-  })
+    return synced
+  }
+}
+
+export function agentRows(agents: Iterable<SimAgent>, world: World): Item[] {
+  const isSyncedHere = compareSums(world)
+  return [...agents].map((agent) => agentRow(agent, world, isSyncedHere(agent)))
 }
 
 /** Returns the release of an agent (`4.5.4`); undefined for an agent that never reported. */

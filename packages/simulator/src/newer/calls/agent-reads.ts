@@ -7,7 +7,7 @@ import { collectRows, cut, fieldOf, type Item, matching, pick, sortRows } from '
 import { NewerError } from '../errors.ts'
 import type { Asked } from '../model.ts'
 import { membersOf } from '../parameters.ts'
-import { agentRows, isActive, isBefore, isSynced, releaseOf, statusWord } from '../rows.ts'
+import { agentRows, compareSums, isActive, isBefore, isSynced, releaseOf, statusWord } from '../rows.ts'
 import { agentTable, canonical, eachAgent, filterAgents } from './agent-table.ts'
 import { newerValue } from './component-values.ts'
 
@@ -109,7 +109,7 @@ export function statusCounts(asked: Asked) {
   const agents = seenAgents({ ...asked, query: {} }).agents.filter(({ id }) => id !== '000')
   const connection = { active: 0, disconnected: 0, never_connected: 0, pending: 0, total: agents.length }
   for (const agent of agents) connection[statusWord(agent, now)] += 1
-  const synced = agents.filter((agent) => isSynced(agent, asked.world)).length
+  const synced = agents.filter(compareSums(asked.world)).length
   return { connection, configuration: { synced, total: agents.length, not_synced: agents.length - synced } }
 }
 

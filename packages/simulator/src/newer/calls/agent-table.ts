@@ -5,7 +5,7 @@ import { fieldOf, type Table } from '../collection.ts'
 import { NewerError } from '../errors.ts'
 import type { Asked, Call } from '../model.ts'
 import { membersOf } from '../parameters.ts'
-import { agentRows, isSynced, statusWord } from '../rows.ts'
+import { agentRows, compareSums, statusWord } from '../rows.ts'
 
 export const agentTable: Table = {
   kind: 'database',
@@ -48,12 +48,13 @@ export function filterAgents(agents: readonly SimAgent[], { world, query }: Aske
   const asked = equalFilters.filter((name) => query[name] !== undefined)
   const statuses = membersOf(status?.toLowerCase())
   const rows = asked.length === 0 ? undefined : agentRows(agents, world)
+  const isSynced = compareSums(world)
   return agents.filter((agent, at) => {
     if (group !== undefined && !agent.groups.includes(group)) return false
     if (statuses !== undefined && !statuses.includes('all') && !statuses.includes(statusWord(agent, now))) return false
     if (olderThan !== undefined && !isOlderThan(agent, olderThan, now)) return false
     if (version !== undefined && !sameVersion(agent.version, version)) return false
-    if (synced !== undefined && (synced === 'synced') !== isSynced(agent, world)) return false
+    if (synced !== undefined && (synced === 'synced') !== isSynced(agent)) return false
     const row = rows?.[at] ?? {}
     return asked.every((name) => textOf(fieldOf(row, name)) === query[name]?.toLowerCase())
   })

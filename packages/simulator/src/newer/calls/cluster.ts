@@ -1,4 +1,5 @@
 /** The cluster and its nodes, and the API itself. */
+import { countActive } from '../../agent-state.ts'
 import { clusterSettings } from '../../data/node/cluster-settings.ts'
 import { after } from '../../data/times.ts'
 import type { SimNode, World } from '../../model.ts'
@@ -8,7 +9,7 @@ import { connectedNodes } from '../distribute.ts'
 import { NewerError } from '../errors.ts'
 import { type Asked, type Call, NO_TEXTS } from '../model.ts'
 import { membersOf } from '../parameters.ts'
-import { isActive, zuluAt } from '../rows.ts'
+import { zuluAt } from '../rows.ts'
 
 const CLUSTER = 'cluster'
 
@@ -33,18 +34,13 @@ function nodes({ world, query, allowsNamed }: Asked) {
 function health({ world, query, allowsNamed }: Asked) {
   const names = membersOf(query.nodes_list)
   const found = connectedNodes(world).filter(({ name }) => allowsNamed(name) && (names?.includes(name) ?? true))
+  const active = countActive(world, false)
   return affected(
     found.map((node) => {
-      const info = infoOf(node, world)
+      const info = { ...factsOf(node, world), n_active_agents: active.get(node.name) ?? 0 }
       return node.type === 'master' ? { info } : { info, status: syncOf(world) }
     }),
   )
-}
-
-function infoOf(node: SimNode, world: World) {
-  const now = world.now()
-  const own = [...world.agents.values()].filter(({ id, node: owner }) => id !== '000' && owner === node.name)
-  return { ...factsOf(node, world), n_active_agents: own.filter((agent) => isActive(agent, now)).length }
 }
 
 function syncOf(world: World) {
