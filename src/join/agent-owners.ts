@@ -40,7 +40,7 @@ export function createAgentOwners(ports: AgentOwnersPorts) {
   const table = createOwnerTable({ lookup, lifetimes, clock: systemClock.elapsed })
   const findOwners = async (ids: readonly string[], request: EdgeRequest): Promise<AgentOwnerMap> => {
     const found = await lookup.find(ids, request)
-    for (const id of ids) table.correct(id, found.get(id))
+    table.correct(ids, found)
     return found
   }
   /** As `ownerOf`, but asks the master now. */
@@ -107,7 +107,7 @@ interface OwnerTablePorts {
 }
 
 interface Snapshot {
-  readonly owners: Map<string, AgentOwner>
+  readonly owners: AgentOwnerMap
   /** The time of its oldest rows, by the clock. */
   readonly asOf: number
   /** Milliseconds until it is refreshed. */
@@ -169,12 +169,26 @@ export function createOwnerTable({ lookup, lifetimes, clock }: OwnerTablePorts) 
       if (age < 2 * old.refreshInterval) return old.owners
       return (await withTimeout(nextOrOld, MAX_REFRESH_WAIT_MS - (clock() - refreshStartedAt), old)).owners
     },
-    /** Sets the owner of one agent that was looked up since; `undefined`: the agent does not exist. */
-    correct: (id: string, owner: AgentOwner | undefined): void => {
-      if (owner === undefined) snapshot?.owners.delete(id)
-      else snapshot?.owners.set(id, owner)
+    /** Sets the owners of agents that were looked up since, without those that do not exist. Tables in use do not change. */
+    correct: (ids: readonly string[], found: AgentOwnerMap): void => {
+      const isSame = (a: AgentOwner | undefined, b: AgentOwner | undefined) =>
+        a?.kind === b?.kind && nameOf(a) === nameOf(b)
+      const old = snapshot?.owners
+      const changed = ids.filter((id) => old !== undefined && !isSame(old.get(id), found.get(id)))
+      if (snapshot === undefined || changed.length === 0) return
+      const owners = new Map(snapshot.owners)
+      for (const id of changed) {
+        const owner = found.get(id)
+        if (owner === undefined) owners.delete(id)
+        else owners.set(id, owner)
+      }
+      snapshot = { ...snapshot, owners }
     },
   }
+}
+
+function nameOf(owner: AgentOwner | undefined): string | undefined {
+  return owner?.kind === 'node' ? owner.node : undefined
 }
 
 /** Wrong credentials and rate limits concern one caller only. */

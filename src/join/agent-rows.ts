@@ -9,6 +9,7 @@ import { compileProjection, flattenRow } from '../query/select.ts'
 import type { DatabaseSource } from '../query/sources.ts'
 import type { Row } from '../query/value.ts'
 import { printRows } from '../rows/rows.ts'
+import type { OwnedAgent } from './agent-index.ts'
 import {
   checkTotal,
   type JoinedRead,
@@ -19,7 +20,6 @@ import {
 } from './joined-read.ts'
 import { createPartError, type NodeRows, type PartError, readNodeRows, roundUpLimit } from './node-part.ts'
 import { MANAGER_AGENT_ID } from './owner-lookup.ts'
-import type { OwnedAgent } from './read-agents.ts'
 
 /** The rows of an endpoint over all agents, and how they are fetched from one. */
 export interface AgentRowsKind {

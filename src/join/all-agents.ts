@@ -9,22 +9,17 @@ import { priceOfRead } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { traceAsync } from '../core/traced.ts'
+import { waitForJsonTurn } from '../core/turns.ts'
 import { MAX_LIMIT } from '../query/request.ts'
 import { sources } from '../query/sources.ts'
 import { agentIdsOf, type Rows, rowsOfAgents } from '../rows/rows.ts'
+import type { OwnedAgent } from './agent-index.ts'
 import { type AgentCalls, type AgentRowsKind, type AgentRowsRead, readAgentRows, TIMED_OUT } from './agent-rows.ts'
 import { coveredBy, type FirstPage, isWholeCluster, readFirstPage } from './first-page.ts'
 import { checkTotal, type JoinedRead, pageWindowOf, selectWithSortFields, TooManyRowsError } from './joined-read.ts'
 import { createPartError, type NodeRows, type PartError } from './node-part.ts'
 import { MANAGER_AGENT_ID } from './owner-lookup.ts'
-import {
-  type ContentByNode,
-  type LoadedAgents,
-  loadAgents,
-  type NodeContent,
-  type OwnedAgent,
-  type ReadAgents,
-} from './read-agents.ts'
+import { type ContentByNode, type LoadedAgents, loadAgents, type NodeContent, type ReadAgents } from './read-agents.ts'
 import { createAllRowsResponse, mergeCollection } from './rules/collection.ts'
 
 interface AllAgentsRead extends AgentRowsRead {
@@ -98,6 +93,8 @@ interface Price {
   readonly isOfOneNode: boolean
 }
 
+const NO_AGENTS: ReadonlySet<string> = new Set()
+
 /**
  * Asks agents one by one, or as many of them as the price of the read allows beside those that the page of the node covers.
  * A complete read, for which no client waits, asks all of them. Throws TooManyRowsError if the cluster has more agents than
@@ -112,14 +109,17 @@ async function readSome(
 ): Promise<NodeContent> {
   const { read } = all
   const { request, report, ports, isComplete } = read
-  const ids = agents.map(({ id }) => id)
   if (isComplete && known.size > ports.limits().agentsPerCollection)
     throw new TooManyRowsError(pageWindowOf(request).limit + 1)
   if (isComplete || namesAgents(read) || agents.length <= room)
-    return { rows: await readAgentRows(all, agents, calls), ids: ids.filter(isNoNode) }
-  const onPage = isOfOneNode ? ids : ids.filter(isNoNode)
-  const covered = new Set(first && coveredBy(first, onPage, known, { ...request, isOfOneNode }))
-  const asked = agents.filter(({ id }) => !covered.has(id)).slice(0, Math.max(0, room))
+    return { rows: await readAgentRows(all, agents, calls), ids: agents.map(({ id }) => id).filter(isNoNode) }
+  await waitForJsonTurn(first?.page.bytes.length ?? 0)
+  const covered = first === undefined ? NO_AGENTS : coveredBy(first, known, request, isOfOneNode ? node : undefined)
+  const asked: OwnedAgent[] = []
+  for (let at = 0; at < agents.length && asked.length < room; at += 1) {
+    const agent = agents[at]
+    if (agent !== undefined && !covered.has(agent.id)) asked.push(agent)
+  }
   report.setCoverage(node, { covered: covered.size + asked.length, all: agents.length })
   const rowsOf = isOfOneNode ? nodeRowsOf : clusterRowsOf
   const ofPage = first === undefined || covered.size === 0 ? [] : [rowsOf(node, rowsOfAgents(first.page, covered))]
@@ -207,6 +207,7 @@ async function readPage(
   if (fault !== undefined) return fault
   checkTotal(read, page.total)
   const { agents } = await loading
+  await waitForJsonTurn(page.bytes.length)
   if (agents === undefined) return isWhole ? { rows: [nodeRowsOf(node, page)] } : undefined
   const ids = agentIdsOf(page).filter(isNoNode)
   const checked = await agents.checkPage(ids, node)

@@ -1,10 +1,12 @@
 /** The first page of a node over all agents, of up to 1,000 unsorted rows, and which agents it covers. */
 import type { EdgeRead } from '../core/request.ts'
+import { waitForJsonTurn } from '../core/turns.ts'
 import { MAX_LIMIT } from '../query/request.ts'
 import type { DatabaseSource } from '../query/sources.ts'
 import { agentIdsOf, countRows, type Rows, UnreadableRowsError } from '../rows/rows.ts'
 import { type JoinedRead, omitParameters, selectWithSortFields } from './joined-read.ts'
 import { createUnreadableError, type PartError, rowsOfPart } from './node-part.ts'
+import { MANAGER_AGENT_ID } from './owner-lookup.ts'
 import type { ReadAgents } from './read-agents.ts'
 
 export interface FirstPage {
@@ -31,6 +33,8 @@ export async function readFirstPage(
   }
   const part = await fetchPart(node, { ...request, extent: { node }, query }, deadline)
   if (!part.ok) return { error: part.error }
+  // The pages of all nodes may arrive in one turn.
+  await waitForJsonTurn(part.response.body.length)
   const found = rowsOfPart(part)
   if (!found.ok) return { error: createUnreadableError(found.reason) }
   const page = found.rows
@@ -55,17 +59,21 @@ export function isWholeCluster({ page, count, isWhole }: FirstPage, { query }: E
 
 /**
  * Returns the agents of which a page has all rows: a page that is not full has those of all listed agents, a full one may lack
- * rows of its last agent. `isOfOneNode`: otherwise the cluster has joined it, and may have dropped rows of a few selected fields
- * that are equal.
+ * rows of its last agent. `ofNode`: whose page it is; otherwise the cluster has joined it, and may have dropped rows of a few
+ * selected fields that are equal. Only the page of a node names its own rows.
  */
 export function coveredBy(
   { page, count }: FirstPage,
-  ids: readonly string[],
-  agents: Pick<ReadAgents, 'isListed'>,
-  { query, isOfOneNode }: Pick<EdgeRead, 'query'> & { readonly isOfOneNode: boolean },
-): readonly string[] {
-  if (!isOfOneNode && query.select !== undefined && page.total > count) return []
-  if (count < MAX_LIMIT) return ids.filter((id) => agents.isListed(id))
-  const onPage = new Set(agentIdsOf(page).slice(0, -1))
-  return ids.filter((id) => onPage.has(id))
+  agents: Pick<ReadAgents, 'listedIds' | 'nodeOf'>,
+  { query }: Pick<EdgeRead, 'query'>,
+  ofNode: string | undefined,
+): ReadonlySet<string> {
+  if (ofNode === undefined && query.select !== undefined && page.total > count) return new Set()
+  const ids = count < MAX_LIMIT ? agents.listedIds : agentIdsOf(page).slice(0, -1)
+  const isCovered = (id: string) => {
+    if (id === MANAGER_AGENT_ID) return ofNode !== undefined
+    const node = agents.nodeOf(id)
+    return ofNode === undefined ? node !== undefined : node === ofNode
+  }
+  return new Set(ids.filter(isCovered))
 }

@@ -8,18 +8,11 @@ import { throwIfAbandoned } from '../core/presence.ts'
 import type { EdgeRead } from '../core/request.ts'
 import { withTimeout } from '../core/timing.ts'
 import { compareText } from '../query/order.ts'
+import { type AgentIndex, compareAgents, indexAgents, MAX_LISTED_AGENTS, type OwnedAgent } from './agent-index.ts'
 import type { JoinCollectionsPorts, JoinedRead } from './joined-read.ts'
 import { createPartError, type NodeRows, type PartError, toPartError } from './node-part.ts'
 import { type AgentOwnerMap, createOwnerUnknownError, MANAGER_AGENT_ID } from './owner-lookup.ts'
 
-/** An agent, and the node under whose name its rows are reported. */
-export interface OwnedAgent {
-  readonly id: string
-  readonly node: string
-}
-
-/** In a list over all agents a node reads no more than this number of agents of the whole cluster. */
-const MAX_LISTED_AGENTS = 500
 const MAX_IDS_IN_MESSAGE = 10
 
 export type LoadedAgents =
@@ -31,7 +24,7 @@ export async function loadAgents(read: JoinedRead): Promise<LoadedAgents> {
   const { request, fanOut } = read
   try {
     const table = await withTimeout(findOwners(read), fanOut.deadline - performance.now(), undefined)
-    if (table !== undefined) return { agents: new ReadAgents(read, table) }
+    if (table !== undefined) return { agents: new ReadAgents(read, table, await indexAgents(table)) }
     return { error: toPartError(createOwnerUnknownError('the master did not respond in time')) }
   } catch (error) {
     throwIfAbandoned(error, request.client)
@@ -65,27 +58,29 @@ type ReadOfAgents = Pick<JoinedRead, 'request' | 'report'> & { readonly ports: P
 export class ReadAgents {
   readonly #read: ReadOfAgents
   readonly #table: AgentOwnerMap
+  readonly #index: AgentIndex
   readonly #named: ReadonlySet<string> | undefined
   /** By agent id: the node that the master named during this read. */
   readonly #verified = new Map<string, string>()
-  #nodesBeyondList: ReadonlySet<string> | undefined
 
-  constructor(read: ReadOfAgents, table: AgentOwnerMap) {
+  constructor(read: ReadOfAgents, table: AgentOwnerMap, index: AgentIndex) {
     this.#read = read
     this.#table = table
+    this.#index = index
     this.#named = namedIds(read.request)
   }
 
   /** Whether the list of a node over all agents may lack some of its agents. `node` is absent: of any node. */
   exceedsList(node?: string): boolean {
-    if (this.#table.size <= MAX_LISTED_AGENTS) return false
-    this.#nodesBeyondList ??= nodesBeyondList(this.#table)
-    return node === undefined || this.#nodesBeyondList.has(node)
+    if (node === undefined) return this.#table.size > MAX_LISTED_AGENTS
+    const last = this.#index.byNode.get(node)?.at(-1)
+    const lastListed = this.exceedsList() ? Number(this.#index.listedIds.at(-1)) : Number.POSITIVE_INFINITY
+    return last !== undefined && Number(last.id) > lastListed
   }
 
-  /** Whether nodes read the agent in a list over all agents. */
-  isListed(id: string): boolean {
-    return Number(id) <= lastListedId(this.#table)
+  /** The agents that nodes read in a list over all agents. */
+  get listedIds(): readonly string[] {
+    return this.#index.listedIds
   }
 
   /** The number of agents in the owner table. */
@@ -99,33 +94,34 @@ export class ReadAgents {
 
   /** Returns the requested agents of a node in the order of their ids, with `000` for the node itself. */
   of(node: string): readonly OwnedAgent[] {
-    const ids = [...this.#table.keys()].filter((id) => id !== MANAGER_AGENT_ID && this.#nodeOf(id) === node)
-    const all = [MANAGER_AGENT_ID, ...ids.sort(compareAgentIds)]
-    return all.filter((id) => this.isRequested(id)).map((id) => ({ id, node }))
+    const agents = [{ id: MANAGER_AGENT_ID, node }, ...this.#agentsOf(node)]
+    return this.#named === undefined ? agents : agents.filter(({ id }) => this.isRequested(id))
+  }
+
+  #agentsOf(node: string): readonly OwnedAgent[] {
+    const agents = this.#index.byNode.get(node) ?? []
+    if (this.#verified.size === 0) return agents
+    const moved = [...this.#verified].flatMap(([id, owner]) => (owner === node ? [{ id, node }] : []))
+    return [...agents.filter(({ id }) => !this.#verified.has(id)), ...moved].sort(compareAgents)
   }
 
   /** Returns the requested agents with a known node: master first, then by name of the node, then by id. */
   inOrder(master: string): readonly OwnedAgent[] {
-    const agents = [...this.#table.keys()].flatMap((id) => {
-      const node = id === MANAGER_AGENT_ID ? master : this.#nodeOf(id)
-      return node !== undefined && this.isRequested(id) ? [{ id, node }] : []
-    })
-    const rank = (node: string) => (node === master ? 0 : 1)
-    return agents.sort((a, b) => {
-      return rank(a.node) - rank(b.node) || compareText(a.node, b.node) || compareAgentIds(a.id, b.id)
-    })
+    const names = new Set([...this.#index.byNode.keys(), ...this.#verified.values()])
+    names.delete(master)
+    const others = [...names].sort(compareText).flatMap((node) => this.#agentsOf(node))
+    return [...this.of(master), ...(this.#named ? others.filter(({ id }) => this.isRequested(id)) : others)]
   }
 
-  #nodeOf(id: string): string | undefined {
+  /** Returns the node that an agent reports to; `undefined`: it is unknown. */
+  nodeOf(id: string): string | undefined {
     const owner = this.#table.get(id)
     return this.#verified.get(id) ?? (owner?.kind === 'node' ? owner.node : undefined)
   }
 
   /** Returns the nodes of all agents; `hasUnknown`: some agents have none. */
-  owners(): { readonly nodes: ReadonlySet<string>; readonly hasUnknown: boolean } {
-    const owners = [...this.#table.values()]
-    const nodes = owners.flatMap((owner) => (owner.kind === 'node' ? [owner.node] : []))
-    return { nodes: new Set(nodes), hasUnknown: nodes.length < owners.length }
+  owners(): { readonly nodes: readonly string[]; readonly hasUnknown: boolean } {
+    return { nodes: [...this.#index.byNode.keys()], hasUnknown: this.#index.hasUnknown }
   }
 
   /**
@@ -133,7 +129,7 @@ export class ReadAgents {
    * belong there, or the error of a page with rows of other nodes only, or of the master.
    */
   async checkPage(ids: readonly string[], node: string): Promise<{ readonly isOwn: boolean } | PartError> {
-    const others = ids.filter((id) => (this.#nodeOf(id) ?? node) !== node)
+    const others = ids.filter((id) => (this.nodeOf(id) ?? node) !== node)
     if (others.length === 0) return { isOwn: true }
     try {
       // The table may be older than a move of the agent to this node.
@@ -143,7 +139,7 @@ export class ReadAgents {
         if (typeof owner === 'string') this.#verified.set(id, owner)
         return typeof owner === 'string' && owner !== node
       })
-      const hasOwnRows = departed.length < others.length || ids.some((id) => this.#nodeOf(id) === node)
+      const hasOwnRows = departed.length < others.length || ids.some((id) => this.nodeOf(id) === node)
       if (hasOwnRows || departed.length === 0) return { isOwn: departed.length === 0 }
       return createPartError(
         925,
@@ -163,7 +159,7 @@ export class ReadAgents {
   hasRowsOfOthers(node: string, contents: ContentByNode): boolean {
     const ids = contents.get(node)?.ids ?? []
     return ids.some((id) => {
-      const owner = this.#nodeOf(id) ?? node
+      const owner = this.nodeOf(id) ?? node
       return owner !== node && contents.get(owner)?.ids?.includes(id) === true
     })
   }
@@ -177,44 +173,20 @@ export class ReadAgents {
 
   /** Reports agents that have connected, but whose node is unknown: no node returns their rows. */
   reportUnreachable(isKnownNode: (node: string) => boolean): void {
-    const idsByNode = new Map<string, string[]>()
-    for (const [id, owner] of this.#table) {
-      if (id === MANAGER_AGENT_ID || owner.kind === 'neverConnected' || !this.isRequested(id)) continue
-      if (owner.kind === 'node' && isKnownNode(owner.node)) continue
-      const node = owner.kind === 'node' ? owner.node : 'unknown'
-      const ids = idsByNode.get(node)
-      if (ids === undefined) idsByNode.set(node, [id])
-      else ids.push(id)
-    }
-    for (const [node, ids] of idsByNode) {
+    const report = (node: string, all: readonly string[]) => {
+      const ids = this.#named === undefined ? all : all.filter((id) => this.isRequested(id))
+      if (ids.length === 0) return
       const first = ids.slice(0, MAX_IDS_IN_MESSAGE).join(', ') + (ids.length > MAX_IDS_IN_MESSAGE ? ' …' : '')
       this.#read.report.addError(node, toPartError(createOwnerUnknownError(first)))
     }
+    const { byNode, unknown } = this.#index
+    for (const [node, agents] of byNode) {
+      if (!isKnownNode(node))
+        report(
+          node,
+          agents.map(({ id }) => id),
+        )
+    }
+    report('unknown', unknown)
   }
-}
-
-function compareAgentIds(a: string, b: string): number {
-  return Number(a) - Number(b)
-}
-
-/** By owner table: the last id that nodes read in a list over all agents. Sorting 100,000 ids for each request takes long. */
-const lastListedIds = new WeakMap<AgentOwnerMap, number>()
-
-function lastListedId(table: AgentOwnerMap): number {
-  // Agents are added to the table, so this is not remembered.
-  if (table.size <= MAX_LISTED_AGENTS) return Number.POSITIVE_INFINITY
-  const known = lastListedIds.get(table)
-  if (known !== undefined) return known
-  const ids = [...table.keys()].map(Number).sort((a, b) => a - b)
-  const last = ids[MAX_LISTED_AGENTS - 1] ?? Number.POSITIVE_INFINITY
-  lastListedIds.set(table, last)
-  return last
-}
-
-/** Returns the nodes with agents that are missing in their lists over all agents. */
-function nodesBeyondList(table: AgentOwnerMap): ReadonlySet<string> {
-  const last = lastListedId(table)
-  const nodes = new Set<string>()
-  for (const [id, owner] of table) if (owner.kind === 'node' && Number(id) > last) nodes.add(owner.node)
-  return nodes
 }

@@ -117,9 +117,9 @@ t.test('requests use the old table while the master does not respond', async (t)
 t.test('the owner of one agent can be corrected', async (t) => {
   const { table, node } = createTable()
   await node()
-  table.correct('001', ownedBy('moved'))
+  table.correct(['001'], new Map([['001', ownedBy('moved')]]))
   t.equal(await node(), 'moved')
-  table.correct('001', undefined)
+  table.correct(['001'], new Map())
   t.equal(await node(), undefined)
 })
 
