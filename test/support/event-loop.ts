@@ -31,6 +31,28 @@ export async function measureTurns(work: () => unknown): Promise<number> {
   }
 }
 
+/** Milliseconds between two samples of a process that is watched. A turn looks longer by up to this much. */
+const WATCH_INTERVAL_MS = 1
+
+/**
+ * Watches the turns of a process while it works and waits, at a hundredth of a core. Returns the function that returns the longest
+ * one since its last call, in milliseconds of CPU time.
+ */
+export function watchTurns(): () => number {
+  let longest = 0
+  let before = cpuTime()
+  setInterval(() => {
+    const now = cpuTime()
+    longest = Math.max(longest, now - before)
+    before = now
+  }, WATCH_INTERVAL_MS).unref()
+  return () => {
+    const found = longest
+    longest = 0
+    return found
+  }
+}
+
 /**
  * Garbage is collected in some turn, the first runs compile, and busy cores are slower for seconds: a turn too long is so
  * each time.

@@ -7,7 +7,7 @@ const PASSWORD = 'only-for-tests'
 
 /** Closes both at the end of the test, the edge first. */
 export async function simulated(
-  t: Test,
+  t: Pick<Test, 'teardown'>,
   world: SimulatorOptions,
   edgeOptions: Pick<EdgeUnderTest, 'settings' | 'reloads' | 'times'> = {},
 ): Promise<{ readonly simulator: Simulator; readonly edge: RunningEdge }> {

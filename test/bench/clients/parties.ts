@@ -8,13 +8,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
-import type { Fault, Layout, SimulatorOptions } from '../../../packages/simulator/src/index.ts'
+import type { Fault, Layout } from '../../../packages/simulator/src/index.ts'
 import type { Contract } from '../../../src/catalogue/endpoint.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import type { Config } from '../../../src/config/schema.ts'
 import { freePort } from '../../support/redis.ts'
 import { forkScript } from '../../support/typescript/script.ts'
-import type { CallsByPath, ClusterReady, ClusterReport, FaultOrder, MinuteReport } from '../servers/cluster.ts'
+import type {
+  CallsByPath,
+  ClusterOptions,
+  ClusterReady,
+  ClusterReport,
+  FaultOrder,
+  MinuteReport,
+} from '../servers/cluster.ts'
 
 export interface RunningCluster {
   readonly nodes: ClusterReady['nodes']
@@ -34,6 +41,8 @@ export interface Replicas {
   readonly pids: readonly number[]
   /** The configuration of the first replica. */
   readonly config: Config
+  /** Asks each replica in turn: `MEMORY_REQUEST` or `TURNS_REQUEST`. */
+  ask<T>(request: string): Promise<readonly T[]>
   close(): Promise<void>
 }
 
@@ -46,13 +55,15 @@ export interface ReplicaOptions {
   readonly contract?: Contract
   /** Settings of the cache besides Redis; default none. */
   readonly cache?: object
+  /** Settings of the cluster besides its nodes; default none. */
+  readonly cluster?: object
 }
 
 export const nodePassword = 'only-for-tests'
 export const basic = (user: string, password = `${user}-pw`): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 
-export async function startCluster(options: SimulatorOptions): Promise<RunningCluster> {
+export async function startCluster(options: ClusterOptions): Promise<RunningCluster> {
   const child = forkScript(new URL('../servers/cluster.ts', import.meta.url), [
     JSON.stringify({ ...options, password: nodePassword }),
   ])
@@ -115,6 +126,15 @@ export async function startReplicas(count: number, options: ReplicaOptions): Pro
     urls,
     pids: children.map(({ pid }) => pid ?? 0),
     config: loaded.config,
+    ask: async <T>(request: string) => {
+      const answers: T[] = []
+      for (const child of children) {
+        const answer = nextMessage<T>(child)
+        child.send(request)
+        answers.push(await answer)
+      }
+      return answers
+    },
     close: async () => {
       for (const child of children) child.kill('SIGKILL')
       await rm(folder, { recursive: true, force: true })
@@ -124,7 +144,7 @@ export async function startReplicas(count: number, options: ReplicaOptions): Pro
 
 /** The default settings, besides those without which an edge cannot run. */
 function settingsOf(port: number, options: ReplicaOptions): object {
-  const { nodes, redis, layout = 'classic', contract = 'classic', cache } = options
+  const { nodes, redis, layout = 'classic', contract = 'classic', cache, cluster } = options
   const listen = { host: '127.0.0.1', port, contract }
   const ofManager = contract === 'newer'
   const credentials = ofManager ? { mode: 'passthrough' } : { username: 'edge', password: nodePassword }
@@ -133,7 +153,7 @@ function settingsOf(port: number, options: ReplicaOptions): object {
   return {
     listen,
     operations: { host: '127.0.0.1', port: 0 },
-    cluster: { nodes, layout, credentials },
+    cluster: { nodes, layout, credentials, ...cluster },
     // A delay of this machine is no failure of Redis.
     cache: { redis: { url: redis, timeout: '1s' }, ...cache },
     access: ofManager ? { passthroughRole: 'administrator' } : users,
@@ -142,7 +162,11 @@ function settingsOf(port: number, options: ReplicaOptions): object {
 
 function nextMessage<T>(child: ChildProcess): Promise<T> {
   return new Promise((resolve, reject) => {
-    child.once('message', (message) => resolve(message as T))
-    child.once('exit', (code) => reject(new Error(`a process of the bench ended with ${code}`)))
+    const fail = (code: number | null) => reject(new Error(`a process of the bench ended with ${code}`))
+    child.once('exit', fail)
+    child.once('message', (message) => {
+      child.off('exit', fail)
+      resolve(message as T)
+    })
   })
 }

@@ -15,8 +15,12 @@ export interface ClusterReady {
   readonly nodes: readonly { readonly name: string; readonly type: 'master' | 'worker'; readonly url: string }[]
 }
 
-const options = JSON.parse(process.argv[2] ?? '{}') as SimulatorOptions
-const simulator = await startSimulator({ capacity: {}, ...options })
+/** `isStill`: the time of the cluster does not pass, so that a response can be compared with a later one. */
+export type ClusterOptions = SimulatorOptions & { readonly isStill?: boolean }
+
+const { isStill = false, ...options } = JSON.parse(process.argv[2] ?? '{}') as ClusterOptions
+const start = new Date()
+const simulator = await startSimulator({ capacity: {}, ...options, ...(isStill && { now: () => start }) })
 const calls: Record<string, number> = {}
 /** Shorter than a second: the calls of a minute are counted by the time in which they were recorded. */
 const COUNT_INTERVAL_MS = 100

@@ -1,4 +1,4 @@
-/** The message to a child process that reports its memory (memory-use.ts), and its answer. */
+/** The messages to a child process that reports what it uses (memory-use.ts), and their answers. */
 
 /** Bytes. */
 export interface MemoryUse {
@@ -8,3 +8,6 @@ export interface MemoryUse {
 }
 
 export const MEMORY_REQUEST = 'memory'
+
+/** The answer is a number: milliseconds of the longest turn of the event loop since the last such message. */
+export const TURNS_REQUEST = 'turns'
