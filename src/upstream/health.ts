@@ -281,8 +281,7 @@ export class NodeHealth {
     this.#suspicion ??= new Suspicion(ejection, clock)
     this.#reason = reason
     if (isNews) this.#startProbes(reason)
-    if (found === undefined) this.#suspicion.begin()
-    else this.#suspicion.setRemaining(this.#timeToProbe(reason))
+    this.#suspicion.begin(this.#timeToProbe(reason))
     if (found !== undefined && !isNews) return
     if (found !== undefined) this.#noteFailure(found)
     const seconds = Math.ceil(this.#suspicion.remaining / 1000)
@@ -292,10 +291,11 @@ export class NodeHealth {
     onEject(this.rejection(seconds), begins)
   }
 
-  /** Returns the milliseconds in which the next probe of the edge has ended, or may be sent. */
-  #timeToProbe(reason: Reason): number {
+  /** Returns the milliseconds in which the next probe of the edge has ended, or may be sent. Absent: those of `suspicion.ts`. */
+  #timeToProbe(reason: Reason): number | undefined {
     const { pause, probeTimeout } = this.#options.ejection.silence
-    return reason === 'silent' ? pause + probeTimeout : this.#blockPause(this.#options.clock() - this.#since)
+    if (reason === 'silent') return pause + probeTimeout
+    return reason === 'blocked' ? this.#blockPause(this.#options.clock() - this.#since) : undefined
   }
 
   #blockPause(ms: number): number {
@@ -305,17 +305,14 @@ export class NodeHealth {
 
   /** The edge itself probes a node that no call of a client puts back. */
   #startProbes(reason: Reason): void {
-    const { ejection, clock, probe } = this.#options
+    const { ejection, clock, probe, probeExecution } = this.#options
     this.#stopProbes()
     if (this.#isRetired) return
     this.#since = clock()
     if (reason === 'silent') this.#probeEach(ejection.silence.pause, probe)
     if (reason === 'blocked') this.#probeEach(ejection.block.interval, () => this.#attempt())
-    if (reason === 'hanging') this.#probeEach(HANG_INTERVAL_MS, () => this.#probeHang())
-  }
-
-  async #probeHang(): Promise<undefined> {
-    if (this.#suspicion?.isDue) await this.#options.probeExecution?.()
+    if (reason === 'hanging')
+      this.#probeEach(HANG_INTERVAL_MS, async () => void (this.#suspicion?.isDue && (await probeExecution?.())))
   }
 
   #stopProbes(): void {

@@ -97,11 +97,7 @@ export class NodeContacts {
     return states
   }
 
-  readonly report = () =>
-    ({
-      failing: this.#latestCalls(({ failingSince }) => failingSince !== undefined),
-      answered: this.#latestCalls(({ failingSince }) => failingSince === undefined),
-    }) satisfies Omit<PeerContact, 'ago'>
+  readonly report = () => ({ failing: this.#latestCalls(true), answered: this.#latestCalls(false) })
 
   /** To be called when a node has answered a probe of its health: a call shows whether it accepts the credentials. */
   readonly probe = (node: string): Promise<unknown> =>
@@ -175,11 +171,11 @@ export class NodeContacts {
     return (drained.has(node) ? undefined : nodes.get(node)?.health.contact) ?? {}
   }
 
-  #latestCalls(has: (contact: NodeContact) => boolean): readonly LatestCall[] {
+  #latestCalls(areFailing: boolean): readonly LatestCall[] {
     return this.#inUse.flatMap((node) => {
-      const contact = this.#contactOf(node)
-      if (contact.calledAt === undefined || !has(contact)) return []
-      return [{ node, ago: this.#options.clock() - contact.calledAt }]
+      const { calledAt, failingSince } = this.#contactOf(node)
+      if (calledAt === undefined || (failingSince !== undefined) !== areFailing) return []
+      return [{ node, ago: this.#options.clock() - calledAt }]
     })
   }
 

@@ -172,17 +172,12 @@ export class PassedOnCalls {
 
   async #askWorkers(call: NodeCall, next: Send): Promise<void> {
     const { view, drained } = this.#ports
-    const isAsked = ({ name, type }: NodeInfo) => type === 'worker' && name !== call.node && !drained.has(name)
-    const workers = view.nodes().filter(isAsked)
-    const [own, ...others] = await Promise.all(
-      [call.node, ...workers.map(({ name }) => name)].map((name) => this.#askStatus(name, call, next)),
-    )
-    // The asked node itself is slow, so the others show nothing.
-    if (own === undefined || isHung(own.result)) return
-    for (const [at, { name }] of workers.entries()) {
-      const asked = others[at]
-      if (asked !== undefined && isHung(asked.result)) this.#suspect(name, call.node)
-    }
+    const isAsked = ({ name, type }: NodeInfo) => name === call.node || (type === 'worker' && !drained.has(name))
+    const asked = view.nodes().filter(isAsked)
+    const results = await Promise.all(asked.map(({ name }) => this.#askStatus(name, call, next)))
+    const hung = results.flatMap(({ probe, result }) => (isHung(result) ? probe.passedOnTo.node : []))
+    // If the asked node itself is slow, the others show nothing.
+    if (!hung.includes(call.node)) for (const name of hung) this.#suspect(name, call.node)
   }
 
   async #askStatus(name: string, call: NodeCall, next: Send) {
@@ -195,7 +190,7 @@ export class PassedOnCalls {
       caller: 'probe',
       requestId: 'probe',
     })
-    const probe: NodeCall = { ...own, passedOnTo: { node: name }, hangsAfter: Math.min(hangTimeout, MAX_STATUS_MS) }
+    const probe = { ...own, passedOnTo: { node: name }, hangsAfter: Math.min(hangTimeout, MAX_STATUS_MS) }
     return { probe, result: await next(probe) }
   }
 

@@ -38,7 +38,7 @@ export type ProbeOutcome = 'answered' | 'blocked' | 'none' | 'notSent'
 /** What `GET /` shows. `reason`: why it does not show the layout; it contains no addresses. */
 export interface Probe {
   readonly outcome: ProbeOutcome
-  readonly layout?: Layout
+  readonly layout: Layout | undefined
   readonly reason: string
 }
 
@@ -53,14 +53,10 @@ export async function probeAlive(
   probe: Pick<OwnCall, 'node' | 'timeout' | 'caller' | 'credentials'>,
 ): Promise<Probe> {
   const result = await send(createOwnCall({ ...probe, path: '/', endpoint: 'GET /', requestId: probe.caller }))
-  if (!result.ok) return { outcome: outcomeOf(result), reason: result.detail, ...layoutIn(result.layout) }
+  if (!result.ok) return { outcome: outcomeOf(result), layout: result.layout, reason: result.detail }
   const { type, body, status } = result.response
   const layout = type === PROBLEM_TYPE ? 'newer' : Buffer.isBuffer(body) ? layoutOfBody(body) : undefined
-  return { outcome: 'answered', reason: `status ${status} for GET /`, ...layoutIn(layout) }
-}
-
-function layoutIn(layout: Layout | undefined): Pick<Probe, 'layout'> {
-  return layout === undefined ? {} : { layout }
+  return { outcome: 'answered', layout, reason: `status ${status} for GET /` }
 }
 
 function outcomeOf(failure: NodeFailure): ProbeOutcome {

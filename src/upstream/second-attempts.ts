@@ -37,17 +37,13 @@ async function sendTwiceIfLate(
   next: Send,
   { clock, spend }: Options & { readonly spend: () => boolean },
 ): Promise<NodeResult> {
-  const attempts: AbortController[] = []
+  const { signal, timeout } = call
+  if (signal.aborted) return next(call)
+  const [one, other] = [new AbortController(), new AbortController()]
   const abort = () => {
-    for (const attempt of attempts) attempt.abort(call.signal.reason)
+    for (const attempt of [one, other]) attempt.abort(signal.reason)
   }
-  const send = (more: Partial<Pick<UpstreamCall, 'onSlot' | 'timeout'>>) => {
-    const attempt = new AbortController()
-    attempts.push(attempt)
-    return next({ ...call, ...more, signal: attempt.signal })
-  }
-  if (call.signal.aborted) return next(call)
-  call.signal.addEventListener('abort', abort, { once: true })
+  signal.addEventListener('abort', abort, { once: true })
   const start = clock()
   let timer: NodeJS.Timeout | undefined
   let onLate: (late: undefined) => void = () => undefined
@@ -58,13 +54,13 @@ async function sendTwiceIfLate(
     const onSlot = (usualTime: number) => {
       timer ??= setTimeout(onLate, Math.max(MIN_LATE_MS, SECOND_ATTEMPT_FACTOR * usualTime), undefined)
     }
-    const first = send({ onSlot })
+    const first = next({ ...call, signal: one.signal, onSlot })
     const early = await Promise.race([first, late])
     if (early !== undefined) return early
     if (!spend()) return await first
     // Clients do not wait longer than for the first attempt.
-    const { timeout } = call
-    const second = send(timeout === undefined ? {} : { timeout: timeout - (clock() - start) })
+    const left = timeout === undefined ? {} : { timeout: timeout - (clock() - start) }
+    const second = next({ ...call, ...left, signal: other.signal })
     // A second attempt that was held back, or has failed, shows nothing about the first one.
     const result = await Promise.race([first, second.then((each) => (each.ok ? each : first))])
     if (result.ok || result.fault === 'timeout') return result
@@ -72,7 +68,7 @@ async function sendTwiceIfLate(
     return last.ok ? last : result
   } finally {
     clearTimeout(timer)
-    call.signal.removeEventListener('abort', abort)
+    signal.removeEventListener('abort', abort)
     abort()
   }
 }

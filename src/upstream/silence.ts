@@ -79,26 +79,21 @@ export class SilenceWatch {
   }
 
   async #findOut(): Promise<void> {
+    const { silence, probe, clock, onSilent } = this.#options
+    const began = clock()
     this.#isProbing = true
-    const isSilent = await this.#isSilent()
+    let isSilent = true
+    for (let sent = 0; isSilent && sent < silence.probes; sent += 1) {
+      const outcome = await probe([...this.#inFlight.keys()].find(({ credentials }) => credentials)?.credentials)
+      isSilent = outcome === 'none' && this.#lastResponse < began
+    }
     this.#isProbing = false
+    // Without a response to the probe, the silence is measured again from now on.
+    if (!isSilent) this.#lastResponse = clock()
     if (this.#isRetired) return
     if (!isSilent) return this.#watch()
+    // All calls may have ended meanwhile, because their clients disconnected: the probes are evidence enough.
     for (const { isRead, deadline } of this.#inFlight.keys()) if (isRead) deadline.expire()
-    this.#options.onSilent()
-  }
-
-  async #isSilent(): Promise<boolean> {
-    const { silence, probe, clock } = this.#options
-    const began = clock()
-    for (let sent = 0; sent < silence.probes; sent += 1) {
-      const outcome = await probe([...this.#inFlight.keys()].find(({ credentials }) => credentials)?.credentials)
-      if (outcome === 'none' && this.#lastResponse < began) continue
-      // Without a response to the probe, the silence is measured again from now on.
-      this.#lastResponse = clock()
-      return false
-    }
-    // All calls have ended meanwhile, for example because their clients disconnected: the probes are evidence enough.
-    return true
+    onSilent()
   }
 }

@@ -10,7 +10,7 @@ import type { FailureSettings } from './options.ts'
  * | due | the next one is the probe | with that call |
  * | probing | fail at once | after `maxTime`; when the probe shows nothing: due; when it shows the same: suspected; else trusted |
  *
- * To be begun at once, by `begin` or `setRemaining`.
+ * To be begun at once.
  */
 export class Suspicion {
   readonly #times: Pick<FailureSettings, 'baseTime' | 'maxTime'>
@@ -51,16 +51,18 @@ export class Suspicion {
     return Math.max(1, Math.ceil(this.remaining / 1000))
   }
 
-  /** Begins or prolongs the suspicion. The random part keeps replicas from probing at the same moment. */
-  begin(): void {
-    const duration = Math.min(this.#times.maxTime, this.#times.baseTime * 2 ** this.#count)
-    this.#count += 1
-    this.setRemaining(duration * (0.75 + Math.random() / 4))
-  }
-
-  setRemaining(ms: number): void {
+  /** Begins or prolongs the suspicion, for the time of the table or for this one. */
+  begin(ms = this.#nextTime()): void {
     this.#probeStart = undefined
     this.#until = this.#clock() + ms
+  }
+
+  /** The random part keeps replicas from probing at the same moment. */
+  #nextTime(): number {
+    const { baseTime, maxTime } = this.#times
+    const time = Math.min(maxTime, baseTime * 2 ** this.#count)
+    this.#count += 1
+    return time * (0.75 + Math.random() / 4)
   }
 
   /** The probe ended without evidence, for example because its client disconnected. The next call is the probe. */
