@@ -44,7 +44,7 @@ export class NodeContacts {
   readonly #options: ContactOptions
   readonly times: ContactTimes
   #hasRead = false
-  #calling: Promise<unknown> | undefined
+  readonly #calling = new Map<string, Promise<unknown>>()
 
   constructor(options: ContactOptions) {
     this.#options = options
@@ -113,10 +113,14 @@ export class NodeContacts {
 
   /** Calls the nodes that are due. Resolves when those that are called, now or already, have answered. */
   callDue(): Promise<unknown> {
-    this.#calling ??= Promise.all(this.#nodesToCall().map(this.probe)).finally(() => {
-      this.#calling = undefined
-    })
-    return this.#calling
+    for (const node of this.#nodesToCall()) {
+      if (!this.#calling.has(node))
+        this.#calling.set(
+          node,
+          this.probe(node).finally(() => this.#calling.delete(node)),
+        )
+    }
+    return Promise.all(this.#calling.values())
   }
 
   /**

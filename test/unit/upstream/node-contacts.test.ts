@@ -24,6 +24,26 @@ t.test('a drained node decides nothing about the credentials', async (t) => {
   t.same(contacts.refusing, [])
 })
 
+t.test('a node that does not answer delays no call to another one', async (t) => {
+  let isUp = true
+  const master = await fakeNode(t, () => undefined)
+  const worker = await fakeNode(t, (request, response) => {
+    if (isUp) envelope(request, response)
+    else request.socket.destroy()
+  })
+  const { start, contacts } = clusterOf(t, '', {
+    nodes: [
+      { name: 'master', type: 'master', url: master.url },
+      { name: 'worker', type: 'worker', url: worker.url },
+    ],
+    contactTimes: { ...contactTimes, timeout: 60_000 },
+  })
+  await start()
+  t.equal(contacts.states().get('worker'), 'answered')
+  isUp = false
+  await eventually(() => contacts.states().get('worker') === 'failing', 5_000)
+})
+
 t.test('an ejected node is called when its ejection is over, and not before', async (t) => {
   const calls: NodeCallEvent[] = []
   const node = await fakeNode(t, (request) => request.socket.destroy())
