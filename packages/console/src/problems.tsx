@@ -28,12 +28,22 @@ export function countProblems(problems: readonly ShownProblem[]): number {
   return problems.filter(({ severity }) => severity !== 'notice').length
 }
 
-export function Banner({ problems }: { readonly problems: readonly ShownProblem[] }) {
+interface BannerProps {
+  readonly problems: readonly ShownProblem[]
+  /** Milliseconds since the oldest response expired that is served while no node answers. Absent: none is. */
+  readonly expiredFor: number | undefined
+}
+
+/** That data of before an outage is shown is always in sight, with its age, above the other problems. */
+export function Banner({ problems: all, expiredFor }: BannerProps) {
   const isOpen = useSignal(false)
+  const outage = all.find((problem) => problem.kind === 'servedInOutage')
+  const problems = all.filter((problem) => problem !== outage)
   const more = problems.length - MAX_CLOSED
   const shown = isOpen.value ? problems : problems.slice(0, MAX_CLOSED)
   return (
     <div class="problems" role="status">
+      {outage !== undefined && <BannerLine problem={outage} expiredFor={expiredFor} />}
       {shown.map((problem) => (
         <BannerLine key={`${problem.kind} ${problem.summary}`} problem={problem} />
       ))}
@@ -53,13 +63,17 @@ export function Banner({ problems }: { readonly problems: readonly ShownProblem[
   )
 }
 
-function BannerLine({ problem }: { readonly problem: ShownProblem }) {
+function BannerLine({ problem, expiredFor }: { readonly problem: ShownProblem } & Partial<BannerProps>) {
   const { severity, summary, detail, view } = problem
   const [pill, word] = severityPills[severity]
   return (
-    <p class={`problem ${pill}`}>
+    <p class={`problem ${pill} ${problem.kind === 'servedInOutage' ? 'outage' : ''}`}>
       <span class="hidden">{word}: </span>
-      <strong>{summary}.</strong> {detail} {problem.kind !== 'noConnection' && <Duration problem={problem} />}{' '}
+      <strong>{summary}.</strong>{' '}
+      {expiredFor !== undefined && (
+        <span aria-live="off">The oldest one expired {formatDuration(Math.floor(expiredFor / 1000) * 1000)} ago. </span>
+      )}
+      {detail} {problem.kind !== 'noConnection' && <Duration problem={problem} />}{' '}
       {view !== undefined && <a href={`#/${view}`}>Open {titles[view]}</a>}
     </p>
   )

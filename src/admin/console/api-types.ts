@@ -24,6 +24,8 @@ export interface Now {
   }
   /** As in `GET /api/problems`: the page needs them on every view. */
   readonly problems: readonly Problem[]
+  /** Milliseconds since the oldest response expired that is served while no node answers. Absent: none is. */
+  readonly servedInOutage?: number
   readonly nodes: readonly NodeLoad[]
   readonly cache: CacheState
   /** The operator who is signed in. */

@@ -25,9 +25,11 @@ export function registerLiveRoutes(app: FastifyInstance, ports: ConsolePorts): v
     const url = clientPorts[0]?.url ?? ''
     const uptime = performance.now() - startedAt
     const others = ports.replicas?.() ?? []
+    const servedInOutage = ports.servedInOutage?.()
     return {
       edge: { name, version, uptime, url, ports: clientPorts, ready: ok, reasons },
       problems: ports.problems(),
+      ...(servedInOutage !== undefined && { servedInOutage }),
       nodes: ports.nodes().map(loadOf),
       cache: ports.cache(),
       operator: { name: caller.name, mayPurge: allows(caller.permissions, 'cache:purge') },

@@ -1,0 +1,49 @@
+/** While no node answers, the console shows on every view that stored responses are served, and how old they are. */
+import t from 'tap'
+import { eventually } from '../../support/eventually.ts'
+import { accessibilityViolations, openConsole, startBrowser } from './browser.ts'
+import { startConsoleEdge } from './edge.ts'
+
+t.test('a banner has the age of what is served in an outage, until the nodes answer again', async (t) => {
+  const edge = await startConsoleEdge({ cache: { ttl: { agents: '100ms' }, staleIfError: '0s', outage: '8h' } })
+  t.teardown(() => edge.close())
+  const browser = await startBrowser()
+  t.teardown(() => browser.close())
+  const { page, complaints, screenshot } = await openConsole(browser, edge.operationsUrl)
+  const banner = page.locator('.problems[role=status]')
+  const first = banner.locator('p').first()
+  const cacheOf = async () => `${(await edge.get('/agents/001')).headers.get('cache-status')}`
+  await page
+    .getByRole('region', { name: /^Nodes/ })
+    .getByText('worker-1')
+    .waitFor()
+  t.equal(await banner.innerText(), '')
+
+  await cacheOf()
+  for (const { name } of edge.simulator.nodes) await edge.simulator.faults.set(name, { nodeDown: true })
+  await eventually(
+    async () => (await cacheOf()).includes('detail=outage') && (await first.innerText()).includes('expired'),
+  )
+  // The other problems of an outage would take the two places of a closed list.
+  for (const name of ['Cache', 'Nodes', 'Requests', 'Now']) {
+    await cacheOf()
+    await page
+      .getByRole('link', { name: new RegExp(`^${name}`) })
+      .first()
+      .click()
+    await page.getByRole('heading', { level: 1, name }).waitFor()
+    t.match(await first.innerText(), /Responses of before the outage are served.*expired \d.* ago.*Writes fail/s, name)
+  }
+  const ageOf = async () => Number(/expired (\d+) s ago/.exec(await first.innerText())?.[1])
+  const age = await ageOf()
+  await eventually(async () => (await cacheOf()).includes('outage') && (await ageOf()) > age)
+  t.strictSame(await accessibilityViolations(page), [])
+  await screenshot('outage')
+
+  await edge.simulator.faults.clear()
+  await eventually(async () => {
+    await cacheOf()
+    return !(await banner.innerText()).includes('outage')
+  })
+  t.strictSame(complaints, [])
+})
