@@ -1,5 +1,7 @@
 /** Injects one fault after the other while a load runs: replicas, Redis and the upstream are paused, killed or slow. */
 import type { RedisServer } from '../../support/redis.ts'
+import type { FaultProxy } from '../proxy.ts'
+import { leaveAll } from '../suite/departures.ts'
 import { type FaultLoop, loopFaults } from './fault-loop.ts'
 import type { Running } from './load.ts'
 import type { Replica, Upstream } from './processes.ts'
@@ -9,6 +11,8 @@ export interface ChaosOptions {
   readonly replicas: readonly Replica[]
   readonly redis: RedisServer
   readonly upstream: Upstream
+  /** In front of the upstream for all replicas. Absent: no fault of the worst hour is injected. */
+  readonly nodes?: FaultProxy
   readonly heedsBypass: boolean
   readonly load: Running
   readonly random: Random
@@ -24,7 +28,8 @@ export interface Chaos extends FaultLoop {
 const NORMAL = 4
 const SLOW = 150
 
-type Fault = (options: ChaosOptions, wait: (milliseconds: number) => Promise<void>) => Promise<void>
+type Wait = (milliseconds: number) => Promise<void>
+type Fault = (options: ChaosOptions, wait: Wait) => Promise<void>
 
 /** Pauses are shorter and longer than the lease of two seconds. */
 const faults: Readonly<Record<string, Fault>> = {
@@ -60,10 +65,62 @@ const faults: Readonly<Record<string, Fault>> = {
   },
 }
 
+const LEAVING_CLIENTS = 40
+
+const MAX_RECOVERY_WRITES = 40
+
+/** Ends an outage, and waits until each replica carries out writes again, so that what the next fault finds is new. */
+async function recoverNodes({ nodes, replicas, load }: ChaosOptions, wait: Wait): Promise<void> {
+  await nodes?.set({ kind: 'pass' })
+  const isWritten = async () => (await Promise.all(replicas.map(({ url }) => load.write(url)))).every(Boolean)
+  for (let written = 0; written < MAX_RECOVERY_WRITES && !(await isWritten()); written += 1) await wait(250)
+}
+
+/** While all nodes or Redis are down longer than any lease, and while clients leave a node that is slow. */
+export const worstHour: Readonly<Record<string, Fault>> = {
+  'nodes refuse': async (options, wait) => {
+    const { nodes, random } = options
+    await nodes?.set({ kind: 'refuse' })
+    await wait(2000 + random.below(6000))
+    await recoverNodes(options, wait)
+  },
+  'nodes hang': async (options, wait) => {
+    const { nodes, random } = options
+    await nodes?.set({ kind: 'stall' })
+    await wait(4000 + random.below(12_000))
+    await recoverNodes(options, wait)
+  },
+  'Redis stalled': async ({ redis, random }, wait) => {
+    redis.pause()
+    await wait(3000 + random.below(6000))
+    redis.resume()
+  },
+  'nodes refuse, Redis stalled': async (options, wait) => {
+    const { nodes, redis, random } = options
+    await nodes?.set({ kind: 'refuse' })
+    await wait(1000)
+    redis.pause()
+    await wait(3000 + random.below(4000))
+    redis.resume()
+    await wait(random.below(2000))
+    await recoverNodes(options, wait)
+  },
+  'clients leave': async ({ replicas, upstream, heedsBypass, random }, wait) => {
+    upstream.behave({ delay: SLOW, steady: SLOW, heedsBypass })
+    const ports = replicas.map(({ url }) => Number(new URL(url).port))
+    for (let round = 0; round < 5; round += 1) {
+      await leaveAll({ ports, clients: LEAVING_CLIENTS, within: 60, random })
+      await wait(300)
+    }
+    upstream.behave({ delay: NORMAL, heedsBypass })
+  },
+}
+
 export function startChaos(options: ChaosOptions): Chaos {
   const { random } = options
   const made: Record<string, number> = {}
-  const entries = Object.entries(faults).filter(([name]) => (options.only ?? name) === name)
+  const all = options.nodes === undefined ? faults : { ...faults, ...worstHour }
+  const entries = Object.entries(all).filter(([name]) => (options.only ?? name) === name)
   let turn = 0
   const pause = () => 300 + random.below(1200)
   const loop = loopFaults(pause, async (wait) => {

@@ -52,6 +52,19 @@ t.test('a read that no order explains is a violation', async (t) => {
   t.same(kinds(wrote(1, 0, 3), read(0, 3, 4)), [], 'at the same instant there is no order')
 })
 
+t.test('a read that is marked detail=without-redis may be old, and no other one', async (t) => {
+  const old = { ...read(1, 6, 7), isWithoutRedis: true } as const
+  const wrote2 = [wrote(1, 0, 1), wrote(2, 2, 3), read(2, 4, 5)]
+  t.same(kinds(...wrote2, old), [], 'older than an acknowledged write and than another read')
+  t.same(kinds(...wrote2, old, read(1, 6, 7)).length, 2, 'the same read without the mark')
+  t.same(kinds(wrote(1, 0, 1), { ...read(2, 2, 3), isWithoutRedis: true }), [['early', 2, 1]], 'a value of no write')
+  t.same(
+    kinds(wrote(undefined, 0, 1), { ...read(1, 2, 3), isWithoutRedis: true }, read(0, 4, 5)),
+    [['backwards', 4, 1]],
+    'an unmarked read that is older than a marked one',
+  )
+})
+
 t.test('one wrong read among many is found', async (t) => {
   const history: Operation[] = []
   for (let value = 1; value <= 5000; value += 1) {

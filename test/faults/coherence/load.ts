@@ -56,6 +56,9 @@ export interface Load {
   readonly reads: number
   /** Number of reads that were computed from a snapshot. */
   readonly derived: number
+  /** Number of reads that are marked `detail=outage`, and `detail=without-redis`. */
+  readonly inOutage: number
+  readonly withoutRedis: number
   /** Number of operations without a response in time, or with another status than 200. */
   readonly unanswered: number
   /** Number of writes that were answered as not carried out. */
@@ -90,7 +93,7 @@ export function startLoad(options: LoadOptions): Running {
   const { random, operations, replicas, reads = 'registers' } = options
   const agent = new Agent({ pipelining: 1, connections: options.callers, headersTimeout: 0, bodyTimeout: 0 })
   const history: Operation[] = []
-  const counted = { hits: 0, reads: 0, derived: 0, unanswered: 0, refused: 0 }
+  const counted = { hits: 0, reads: 0, derived: 0, inOutage: 0, withoutRedis: 0, unanswered: 0, refused: 0 }
   let unknown = 0
   const firstKey = () => 1 + KEYS * Math.floor(unknown / UNKNOWN_OUTCOMES_PER_KEYS)
   const nextKey = () => String(firstKey() + random.below(KEYS)).padStart(3, '0')
@@ -143,11 +146,11 @@ export function startLoad(options: LoadOptions): Running {
       const text = await body.text()
       report({ status: statusCode, headers, text })
       const cacheStatus = String(headers['cache-status'] ?? '')
-      const isDerived = cacheStatus.includes('detail=snapshot')
+      const detail = /;\s*detail=([\w/-]+)/.exec(cacheStatus)?.[1]
       const isAnswered = statusCode === 200
       if (statusCode === 401 && tokenFrom !== undefined) tokens.delete(tokenFrom)
       if (!isAnswered) counted.unanswered += 1
-      return { text, isAnswered, isHit: /;\s*hit\b/.test(cacheStatus), isDerived }
+      return { text, isAnswered, isHit: /;\s*hit\b/.test(cacheStatus), detail }
     } catch (fault) {
       // The replica was killed or paused: the outcome is unknown.
       report({ status: 0, headers: {}, text: String(fault) })
@@ -182,10 +185,14 @@ export function startLoad(options: LoadOptions): Running {
     if (reply?.isAnswered !== true) return false
     counted.reads += 1
     if (reply.isHit) counted.hits += 1
-    if (reply.isDerived) counted.derived += 1
+    if (reply.detail === 'snapshot') counted.derived += 1
+    if (reply.detail === 'outage') counted.inOutage += 1
+    const isWithoutRedis = reply.detail === 'without-redis'
+    if (isWithoutRedis) counted.withoutRedis += 1
     const first = firstKey()
     for (const { id, value } of rows(reply.text)) {
-      if (Number(id) >= first) history.push({ key: id, kind: 'read', value, begin, end, by })
+      if (Number(id) >= first)
+        history.push({ key: id, kind: 'read', value, begin, end, by, ...(isWithoutRedis && { isWithoutRedis }) })
     }
     return true
   }
@@ -227,7 +234,8 @@ interface Reply {
   /** Its status is 200. */
   readonly isAnswered: boolean
   readonly isHit: boolean
-  readonly isDerived: boolean
+  /** Of `Cache-Status`. */
+  readonly detail: string | undefined
 }
 
 interface Exchange {

@@ -1,7 +1,7 @@
 /**
  * The long coherence checks (`npm run check:coherence`): 50,000 operations under faults without a violation, as many whose
- * reads are computed from snapshots, as many of clients of both contracts in front of the newer layout, as many while single links have faults, with two and with three replicas, recorded
- * runs that must be executions of the specification, then as many for each planted defect, each of which must cause a
+ * reads are computed from snapshots, as many of clients of both contracts in front of the newer layout, as many of each of these in the worst
+ * hour (outages of all nodes and of Redis, with stale responses), as many while single links have faults, with two and with three replicas, recorded runs that must be executions of the specification, then as many for each planted defect, each of which must cause a
  * violation. `npm run check:protocol` explores the protocol itself.
  */
 import { existsSync } from 'node:fs'
@@ -9,10 +9,19 @@ import { join } from 'node:path'
 import { readOptions } from '../../support/script-options.ts'
 import { checkTrace } from '../protocol/traces.ts'
 import { linkFaults } from './links.ts'
-import { IMPATIENT, planted } from './planted.ts'
+import { IMPATIENT, planted, worstHourPlanted } from './planted.ts'
 import { describe, missingProofs, type Report, run } from './run.ts'
 
-const parts = ['protocol', 'snapshots', 'contracts', 'links', 'traces', ...Object.keys(planted), 'no bypass']
+const parts = [
+  'protocol',
+  'snapshots',
+  'contracts',
+  'worst hour',
+  'links',
+  'traces',
+  ...Object.keys(planted),
+  'no bypass',
+]
 const { values, refuse } = readOptions({
   name: 'check:coherence',
   purpose: `Checks the coherence protocol. Parts: ${parts.join(', ')}.`,
@@ -52,11 +61,14 @@ function report(check: string, passed: boolean): void {
 }
 
 /** Each replica behind links of its own. */
-async function checkLinks(replicas: number): Promise<void> {
-  const found = await run({ ...size, replicas, links: fault ?? true, chaos: false })
+async function checkLinks(replicas: number, worstHour = false): Promise<void> {
+  const found = await run({ ...size, replicas, links: fault ?? true, chaos: false, worstHour })
   printReport(found)
   const isRight = found.violations.length === 0 && found.wrongWrites.length === 0
-  report(`links of ${replicas} replicas: no violation, under faults of single links`, isRight)
+  report(
+    `links of ${replicas} replicas${worstHour ? ', stale without Redis' : ''}: no violation, under faults of single links`,
+    isRight,
+  )
   const missing = missingProofs(found)
   report(
     `links of ${replicas} replicas: the faults had effects${missing.map((each) => `; ${each}`).join('')}`,
@@ -69,12 +81,19 @@ function printReport(found: Report): void {
   for (const violation of found.violations.slice(0, 10)) console.log(JSON.stringify(violation))
 }
 
-async function checkProtocol(reads: 'registers' | 'snapshots', contracts: 'classic' | 'both' = 'classic') {
-  const found = await run({ ...size, chaos: fault ?? true, beside, reads, contracts })
+async function checkProtocol(
+  reads: 'registers' | 'snapshots',
+  contracts: 'classic' | 'both' = 'classic',
+  worstHour = false,
+): Promise<void> {
+  const found = await run({ ...size, chaos: fault ?? true, beside, reads, contracts, worstHour })
   printReport(found)
   const isRight = found.violations.length === 0 && found.wrongWrites.length === 0
-  report(`contracts: ${contracts}, reads of ${reads}: no violation, under faults`, isRight)
-  if (reads === 'snapshots')
+  const name = `contracts: ${contracts}, reads of ${reads}${worstHour ? ', the worst hour' : ''}`
+  report(`${name}: no violation, under faults`, isRight)
+  if (worstHour && fault === undefined)
+    report('reads are served in an outage and without Redis', found.inOutage > 0 && found.withoutRedis > 0)
+  else if (reads === 'snapshots')
     report('reads are computed from snapshots', found.derived > found.reads * MIN_DERIVED[contracts])
 }
 
@@ -101,10 +120,20 @@ async function checkTraces(replicas: number): Promise<void> {
 
 async function checkPlanted(defect: string): Promise<void> {
   const reads = defect === 'no snapshot epochs' ? 'snapshots' : 'registers'
-  const links = defect === IMPATIENT && 'latency'
-  const runs = links ? [[2], [3]] : defect === 'no bypass' ? [[3]] : [[3], [3, 'both']]
+  const own = worstHourPlanted[defect] ?? { links: defect === IMPATIENT && 'latency' }
+  const isWorstHour = Object.hasOwn(worstHourPlanted, defect)
+  const runs = 'chaos' in own || own.links ? [[2], [3]] : defect === 'no bypass' ? [[3]] : [[3], [3, 'both']]
   for (const [replicas, contracts = 'classic'] of runs as [number, ('classic' | 'both')?][]) {
-    const found = await run({ ...size, chaos: false, fault: defect, reads, replicas, links, contracts })
+    const found = await run({
+      ...size,
+      chaos: false,
+      fault: defect,
+      reads,
+      replicas,
+      contracts,
+      worstHour: isWorstHour,
+      ...own,
+    })
     console.log(describe(found))
     report(
       `planted: ${defect}, ${replicas} replicas, contracts: ${contracts}, found in ${found.seconds.toFixed(1)} s`,
@@ -121,6 +150,10 @@ for (const part of parts) {
   else if (part === 'contracts') {
     await checkProtocol('registers', 'both')
     await checkProtocol('snapshots', 'both')
+  } else if (part === 'worst hour') {
+    for (const reads of ['registers', 'snapshots'] as const)
+      for (const contracts of ['classic', 'both'] as const) await checkProtocol(reads, contracts, true)
+    if (fault === undefined) await checkLinks(2, true)
   } else if (part === 'traces') for (const replicas of [2, 3]) await checkTraces(replicas)
   else if (part === 'links') for (const replicas of [2, 3]) await checkLinks(replicas)
   else await checkPlanted(part)

@@ -9,6 +9,12 @@ type Around = <S extends CacheStore>(store: S) => S
 export const IMPATIENT = 'no waiting for Redis'
 const ATTEMPT_MS = 50
 
+/** Found only in a run of the worst hour with this fault: of single links, or of all nodes. */
+export const worstHourPlanted: Readonly<Record<string, { readonly chaos: string } | { readonly links: string }>> = {
+  'old in an outage': { chaos: 'nodes refuse' },
+  'no mark without Redis': { links: 'partition' },
+}
+
 /** `no bypass` is not among them: there, the upstream ignores the header. */
 export const planted = {
   'no fence': (store) =>
@@ -20,6 +26,8 @@ export const planted = {
       store,
       noCompare(store, ({ info }) => info.url.endsWith('#*')),
     ),
+  'old in an outage': (store) => over(store, noCompareInOutage(store)),
+  'no mark without Redis': (store) => over(store, noMark(store)),
   [IMPATIENT]: (store) => over(store, { fence: (tags) => fenceImpatiently(store, tags) }),
 } satisfies Record<string, Around>
 
@@ -82,6 +90,35 @@ function noCompare(store: CacheStore, only?: (entry: NewStoredResponse) => boole
       if (only?.(entry)) affected.add(entry.key)
       if (isAffected(entry.key)) remember(entry.key, entry.response, entry.response.fetchTime)
       await store.store(entry)
+    },
+  }
+}
+
+/** Serves every response that was found here after its lifetime while no node answers, whatever its epochs are now. */
+function noCompareInOutage(store: CacheStore): Partial<CacheStore> {
+  const known = new Map<string, { readonly response: StoredResponse; readonly fetchedAt: number }>()
+  return {
+    async lookup(key, tags): Promise<Lookup> {
+      const lookup = await store.lookup(key, tags)
+      if (lookup.kind === 'hit')
+        known.set(key, { response: lookup.response, fetchedAt: performance.now() - lookup.age })
+      const own = known.get(key)
+      if (lookup.kind !== 'miss' || own === undefined) return lookup
+      const response = { ...own.response, ttl: 0, staleWhileRevalidate: 0, staleWhileHot: 0, staleIfError: 0 }
+      const epochs = { ...lookup.epochs, fenced: false }
+      return { kind: 'hit', epochs, response, age: performance.now() - own.fetchedAt, isLocal: false }
+    },
+  }
+}
+
+/** Serves the local tier while Redis is unreachable as if Redis had confirmed it. */
+function noMark(store: CacheStore): Partial<CacheStore> {
+  const epochs: TagEpochs = { generation: '', epochs: [], fenced: false }
+  return {
+    async lookup(key, tags): Promise<Lookup> {
+      const lookup = await store.lookup(key, tags)
+      const local = lookup.kind === 'unavailable' ? store.lookupWithoutRedis?.(key, tags) : undefined
+      return local === undefined ? lookup : { kind: 'hit', epochs, ...local, isLocal: false }
     },
   }
 }

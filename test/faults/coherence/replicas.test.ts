@@ -1,5 +1,5 @@
 import t from 'tap'
-import { IMPATIENT } from './planted.ts'
+import { IMPATIENT, worstHourPlanted } from './planted.ts'
 import { describe, run } from './run.ts'
 
 const seed = Date.now() % 1_000_000
@@ -40,6 +40,26 @@ t.test('two replicas never return an old value while single links have faults', 
   )
   t.ok(report.hits > 0, 'some reads are cache hits')
 })
+
+for (const contracts of ['classic', 'both'] as const) {
+  t.test(`only reads marked detail=without-redis are old in the worst hour, contracts: ${contracts}`, async (t) => {
+    const report = await run({ operations: 20_000, seconds: 40, seed, chaos: true, worstHour: true, contracts })
+    t.comment(`seed ${seed}\n${describe(report)}`)
+    t.same(report.violations.slice(0, 5), [], `seed ${seed}`)
+    t.same(report.wrongWrites, [], 'a refused write was not sent, and no write twice')
+    t.ok(report.inOutage > 0, 'reads are served in an outage')
+    t.ok(report.withoutRedis > 0, 'and without Redis')
+  })
+}
+
+for (const [fault, where] of Object.entries(worstHourPlanted)) {
+  t.test(`the check finds the violations with: ${fault}`, async (t) => {
+    const options = { operations: 50_000, seconds: 60, seed, replicas: 2, chaos: false, fault, worstHour: true }
+    const report = await run({ ...options, ...where })
+    t.comment(`seed ${seed}\n${describe(report)}`)
+    t.ok(report.violations.length > 0, `seed ${seed}`)
+  })
+}
 
 t.test('the check finds a writer that does not wait for Redis over its slow link', async (t) => {
   const options = { replicas: 2, chaos: false, fault: IMPATIENT, links: 'latency' }

@@ -1,22 +1,16 @@
 /** One run of the checker: replicas, a real Redis, an upstream, a load, faults, and the violations. */
 import { type RedisServer, startRedis } from '../../support/redis.ts'
 import { type Recording, startRecording } from '../protocol/record.ts'
-import { startFaultProxy } from '../proxy.ts'
+import { type FaultProxy, startFaultProxy } from '../proxy.ts'
+import { violationsOf, wrongWritesOf } from '../suite/departures.ts'
 import { startChaos } from './chaos.ts'
 import type { FaultLoop } from './fault-loop.ts'
-import { check, type Operation, type Violation } from './history.ts'
+import type { Operation, Violation } from './history.ts'
 import { describeEffects, ineffective, type Link, type LinkChaos, type LinkEffect, startLinkFaults } from './links.ts'
 import { type Load, type Outcome, startLoad } from './load.ts'
-import {
-  type Replica,
-  type ReplicaOptions,
-  startReplica,
-  startUpstream,
-  type Upstream,
-  VALUE_PATH,
-} from './processes.ts'
+import { type Replica, type ReplicaOptions, startReplica, startUpstream, VALUE_PATH } from './processes.ts'
 import { createRandom } from './random.ts'
-import { checkWrites, createWriteLog, type WriteLog } from './write-log.ts'
+import { createWriteLog } from './write-log.ts'
 
 export interface RunOptions {
   readonly operations: number
@@ -36,6 +30,11 @@ export interface RunOptions {
    * fault only, and only between replicas and Redis. The run goes on until each link had each kind of fault.
    */
   readonly links?: boolean | string
+  /**
+   * Responses are served in an outage, and those of the local tier while Redis is unreachable. `chaos` has the faults of the
+   * worst hour too.
+   */
+  readonly worstHour?: boolean
   /** The folder of another build of the edge, which the first replica runs. */
   readonly beside?: string | undefined
   /** A key of `planted`, or `no bypass`. The run ends at the first violation. */
@@ -81,7 +80,8 @@ export async function run(options: RunOptions): Promise<Report> {
   const upstream = await startUpstream({ delay: fault === undefined ? 4 : 20, heedsBypass }, 1, layout)
   const redis = await startRedis()
   const recorder = options.isRecorded ? await startRecording(redis.port, upstream) : undefined
-  const { replicas, links } = await startReplicas(options, upstream, redis)
+  const nodes = options.worstHour ? await proxyTo(upstream.url) : undefined
+  const { replicas, links } = await startReplicas(options, nodes ? urlOf(nodes) : upstream.url, redis)
   const begin = performance.now()
   const writeLog = createWriteLog()
   const hits = { own: 0, all: 0 }
@@ -96,7 +96,7 @@ export async function run(options: RunOptions): Promise<Report> {
     if (linkChaos.isFaulty(outcome.by)) hits.own += 1
   }
   const isOver = (history: readonly Operation[]) =>
-    performance.now() - begin > seconds * 1000 || (fault !== undefined && check(history).length > 0)
+    performance.now() - begin > seconds * 1000 || (fault !== undefined && violationsOf(history).length > 0)
   try {
     const load = startLoad({
       replicas: replicas.map(({ url }) => url),
@@ -117,7 +117,8 @@ export async function run(options: RunOptions): Promise<Report> {
     let faults: Readonly<Record<string, number>> = {}
     if (chaos !== false) {
       const only = typeof chaos === 'string' ? { only: chaos } : {}
-      const made = startChaos({ replicas, redis, upstream, heedsBypass, load, random: createRandom(~seed), ...only })
+      const parts = { replicas, redis, upstream, ...(nodes && { nodes }) }
+      const made = startChaos({ ...parts, heedsBypass, load, random: createRandom(~seed), ...only })
       faults = made.made
       loops.push(made)
     }
@@ -134,39 +135,39 @@ export async function run(options: RunOptions): Promise<Report> {
       ...counted,
       ...(recording && { recording }),
       writes: history.filter(({ kind }) => kind !== 'read').length,
-      violations: check(history),
+      violations: violationsOf(history),
       faults,
-      wrongWrites: await wrongWritesOf(writeLog, upstream),
+      wrongWrites: wrongWritesOf(writeLog, (await upstream.report()).byPath),
       linkEffects: linkChaos?.effects() ?? [],
       hitsDuringLinkFaults: hits,
       seconds: (performance.now() - begin) / 1000,
     }
   } finally {
     await Promise.all(loops.map((loop) => loop.stop()))
-    await closeAll(...replicas, redis, upstream, ...links.map(({ proxy }) => proxy))
+    await closeAll(...replicas, redis, upstream, ...links.map(({ proxy }) => proxy), ...(nodes ? [nodes] : []))
   }
 }
 
-async function wrongWritesOf(log: WriteLog, upstream: Upstream): Promise<string[]> {
-  return checkWrites(log, (await upstream.report()).byPath)
-}
-
 async function startReplicas(
-  { replicas: count = 3, links: linkOption = false, beside, fault, isRecorded, contracts }: RunOptions,
-  upstream: Upstream,
+  { replicas: count = 3, links: linkOption = false, beside, fault, isRecorded, contracts, worstHour }: RunOptions,
+  upstream: string,
   redis: RedisServer,
 ): Promise<{ replicas: Replica[]; links: Link[] }> {
-  const cache = isRecorded ? {} : { snapshots: { groups: ['agents'] } }
+  const cache = {
+    ...(!isRecorded && { snapshots: { groups: ['agents'] } }),
+    // Short: an outage begins after it. With links, writers wait for the lease of a replica that serves what is older.
+    ...(worstHour && { ttl: { agents: linkOption === false ? '500ms' : '10s' }, outage: '1h', withoutRedis: 'stale' }),
+  }
   const links: Link[] = []
   const start = async (_: unknown, at: number): Promise<Replica> => {
     const other = at === 0 && beside !== undefined ? { build: beside, cache: {} } : {}
     const layout = contracts === 'both' ? 'newer' : 'classic'
-    const common = { upstream: upstream.url, redis: redis.url, layout, cache } as const
+    const common = { upstream, redis: redis.url, layout, cache } as const
     const parts: ReplicaOptions = { ...common, ...(fault && { fault }), ...other }
     if (linkOption === false) return startReplica(parts)
-    const [toRedis, toNode] = await Promise.all([redis.url, upstream.url].map(proxyTo))
+    const [toRedis, toNode] = await Promise.all([redis.url, upstream].map(proxyTo))
     if (toRedis === undefined || toNode === undefined) throw new Error('no proxy')
-    const urls = { redis: `redis://127.0.0.1:${toRedis.port}`, upstream: `http://127.0.0.1:${toNode.port}` }
+    const urls = { redis: `redis://127.0.0.1:${toRedis.port}`, upstream: urlOf(toNode) }
     const replica = await startReplica({ ...parts, ...urls, timeout: LINK_TIMES.timeout })
     const name = `replica ${at + 1}`
     links.push({ name: `${name} – Redis`, replica: replica.url, to: 'Redis', proxy: toRedis })
@@ -178,6 +179,7 @@ async function startReplicas(
 }
 
 const proxyTo = (url: string) => startFaultProxy(Number(new URL(url).port))
+const urlOf = ({ port }: FaultProxy) => `http://127.0.0.1:${port}`
 
 async function closeAll(...parts: readonly { close(): Promise<unknown> }[]): Promise<void> {
   await Promise.all(parts.map((each) => each.close()))
@@ -194,7 +196,7 @@ export function missingProofs({ linkEffects, hitsDuringLinkFaults }: Report): st
 /** Returns the report as a few lines of text. */
 export function describe(report: Report): string {
   const { operations, writes, reads, hits, derived, unanswered, refused, violations, faults, seconds } = report
-  const { wrongWrites, linkEffects, hitsDuringLinkFaults } = report
+  const { wrongWrites, linkEffects, hitsDuringLinkFaults, inOutage, withoutRedis } = report
   const ratio = reads === 0 ? 0 : (100 * hits) / reads
   const kinds = ['stale', 'backwards', 'early'].map(
     (name) => `${violations.filter(({ kind }) => kind === name).length} ${name}`,
@@ -206,7 +208,7 @@ export function describe(report: Report): string {
   ]
   return [
     `${operations} operations in ${seconds.toFixed(1)} s (${(operations / seconds).toFixed(0)} per second), ${writes} writes (${refused} not carried out), ${unanswered} without a response`,
-    `${violations.length} violations (${kinds.join(', ')}), hit ratio ${ratio.toFixed(1)} %, ${derived} of ${reads} reads computed from snapshots`,
+    `${violations.length} violations (${kinds.join(', ')}), hit ratio ${ratio.toFixed(1)} %, ${derived} of ${reads} reads computed from snapshots, ${inOutage} served in an outage, ${withoutRedis} without Redis`,
     `${wrongWrites.length} writes sent although refused, or twice${wrongWrites.length > 0 ? `: ${wrongWrites.slice(0, 5).join('; ')}` : ''}`,
     `faults: ${made.length === 0 ? 'none' : made.join(', ')}`,
     ...(linkEffects.length === 0 ? [] : ofLinks),

@@ -48,6 +48,14 @@ const node =
     await proxy.set({ kind: 'pass' })
   }
 
+const allNodes =
+  (fault: Fault): ChaosFault =>
+  async ({ upstream }, ms) => {
+    for (const { proxy } of upstream.nodes) await proxy.set(fault)
+    await wait(ms)
+    for (const { proxy } of upstream.nodes) await proxy.set({ kind: 'pass' })
+  }
+
 /** One fault of one link: between a replica and Redis, or between a replica and a node. */
 const link =
   (kind: string, to: Link['to']): ChaosFault =>
@@ -73,6 +81,11 @@ export const chaosFaults: Readonly<Record<string, ChaosFault>> = {
     await redis.restart()
   },
   'Redis paused': async ({ redis }, ms) => {
+    redis.pause()
+    await wait(ms)
+    redis.resume()
+  },
+  'Redis stalled': async ({ redis }, ms) => {
     redis.pause()
     await wait(ms)
     redis.resume()
@@ -114,15 +127,30 @@ export const chaosFaults: Readonly<Record<string, ChaosFault>> = {
   'node drips': node({ kind: 'drip', ms: 20 }),
   'node half-closes': node({ kind: 'halfClose' }),
   ...ofLinks,
+  // The links of all replicas to one node. The other nodes are as quick as before.
+  'node slow': async ({ links }, ms, target) => {
+    const names = [...new Set(links.filter(({ to }) => to === 'node').map(({ name }) => name.split(' – ')[1]))]
+    const own = links.filter(({ name }) => name.endsWith(` – ${pick(names, target)}`))
+    const slow = { kind: 'link', toClient: { delay: 100 + (target % 900) } } as const
+    await Promise.all(own.map(({ proxy }) => proxy.set(slow)))
+    await wait(ms)
+    await Promise.all(own.map(({ proxy }) => proxy.set({ kind: 'pass' })))
+  },
   'nodes slow': async ({ upstream }, ms) => {
     upstream.behave({ ...NORMAL, steady: 150 })
     await wait(ms)
     upstream.behave(NORMAL)
   },
-  'all nodes refuse': async ({ upstream }, ms) => {
-    for (const { proxy } of upstream.nodes) await proxy.set({ kind: 'refuse' })
-    await wait(ms)
-    for (const { proxy } of upstream.nodes) await proxy.set({ kind: 'pass' })
+  'all nodes refuse': allNodes({ kind: 'refuse' }),
+  'outage of minutes': allNodes({ kind: 'refuse' }),
+  'outage of minutes, nodes hang': allNodes({ kind: 'stall' }),
+  'outage of minutes, Redis stalled': async (stage, ms, target) => {
+    const ended = allNodes({ kind: 'refuse' })(stage, ms, target)
+    await wait(ms / 2)
+    stage.redis.pause()
+    await wait(ms / 4)
+    stage.redis.resume()
+    await ended
   },
   'nodes reloaded': async ({ nodes }, ms) => {
     const configure = (end?: number) =>
@@ -157,4 +185,12 @@ export const chaosFaults: Readonly<Record<string, ChaosFault>> = {
       for (const socket of sockets) if (socket.writable) socket.write('x')
     for (const socket of sockets) socket.destroy()
   },
+}
+
+/** Faults that take this many times as long as the others, up to two minutes. */
+export const longFaults: Readonly<Record<string, number>> = {
+  'Redis stalled': 6,
+  'outage of minutes': 20,
+  'outage of minutes, nodes hang': 20,
+  'outage of minutes, Redis stalled': 20,
 }

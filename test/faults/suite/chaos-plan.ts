@@ -17,8 +17,16 @@ const MORE_PAUSE_MS = 4000
 const LEAST_FAULT_MS = 500
 const MORE_FAULT_MS = 5000
 
-/** Returns as many faults as fit into the time. Every fault is drawn once before any is repeated. */
-export function drawPlan(names: readonly string[], seed: number, time: number): PlannedFault[] {
+/**
+ * Returns as many faults as fit into the time. Every fault is drawn once before any is repeated. `factors`: those of the
+ * duration of single faults.
+ */
+export function drawPlan(
+  names: readonly string[],
+  seed: number,
+  time: number,
+  factors: Readonly<Record<string, number>> = {},
+): PlannedFault[] {
   const random = createRandom(seed)
   const plan: PlannedFault[] = []
   let left: string[] = []
@@ -28,7 +36,7 @@ export function drawPlan(names: readonly string[], seed: number, time: number): 
     const fault = {
       name,
       pause: LEAST_PAUSE_MS + random.below(MORE_PAUSE_MS),
-      ms: LEAST_FAULT_MS + random.below(MORE_FAULT_MS),
+      ms: (factors[name] ?? 1) * (LEAST_FAULT_MS + random.below(MORE_FAULT_MS)),
       target: random.below(1_000_000),
     }
     used += fault.pause + fault.ms

@@ -24,6 +24,9 @@ export interface ChaosReport {
   readonly operations: number
   readonly writes: number
   readonly hits: number
+  /** Marked `detail=outage`, and `detail=without-redis`. */
+  readonly inOutage: number
+  readonly withoutRedis: number
   readonly joinedReads: number
   readonly violations: readonly Violation[]
   /** Requests that the edge rejected or left open as announced: 503 with `Retry-After`, 502 and 504 with its own code. */
@@ -99,7 +102,12 @@ export async function runChaos({
           access: { tokens: { keys: keys.folder } },
         }),
         cluster: { layout, limits: { inFlight: 64, queue: 10_000, timeout: CALL_TIMEOUT, perMinute: 0 } },
-        cache: { ttl: { agents: '60s' }, redis: { url: `redis://127.0.0.1:${toRedis.port}` } },
+        cache: {
+          ttl: { agents: '10s' },
+          outage: '8h',
+          withoutRedis: 'stale',
+          redis: { url: `redis://127.0.0.1:${toRedis.port}` },
+        },
       }
       const replica = keep(await startEdgeProcess({ nodes, settings }))
       const link = { name: `replica ${at + 1} – Redis`, replica: replica.url, to: 'Redis', proxy: toRedis } as const
@@ -200,13 +208,15 @@ async function underLoad(stage: ChaosStage, options: LoadOptions): Promise<Omit<
   }
   await wait(1000)
   over = true
-  const { history, operations, hits } = await load.finished
+  const { history, operations, hits, inOutage, withoutRedis } = await load.finished
   const { all } = await joined.stop()
   const asked = counted.all - counted.sheds
   return {
     operations,
     writes: history.filter(({ kind }: Operation) => kind !== 'read').length,
     hits,
+    inOutage,
+    withoutRedis,
     joinedReads: all?.requests ?? 0,
     violations: violationsOf(history),
     wrongWrites: wrongWritesOf(writeLog, (await stage.upstream.report()).byPath),

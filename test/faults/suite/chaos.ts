@@ -5,7 +5,7 @@
  */
 import { readOptions } from '../../support/script-options.ts'
 import { describeEffects, ineffective } from '../coherence/links.ts'
-import { chaosFaults } from './chaos-faults.ts'
+import { chaosFaults, longFaults } from './chaos-faults.ts'
 import { drawPlan } from './chaos-plan.ts'
 import { runChaos } from './chaos-run.ts'
 
@@ -34,7 +34,7 @@ if (minutes === 0) refuse('--minutes must be more than 0')
 if (!Number.isInteger(seed)) refuse('--seed must be a whole number')
 if (names.length === 0) refuse(`there is no fault "${only}"`)
 
-const plan = drawPlan(names, seed, minutes * 60_000)
+const plan = drawPlan(names, seed, minutes * 60_000, longFaults)
 console.log(`seed ${seed}, ${minutes} minutes, ${plan.length} faults`)
 const report = await runChaos({
   plan,
@@ -43,11 +43,24 @@ const report = await runChaos({
   onFault: ({ name, ms, target }, seconds) =>
     console.log(`${seconds.toFixed(1).padStart(7)} s  ${name}, ${ms} ms, target ${target}`),
 })
-const { operations, writes, hits, joinedReads, violations, wrongWrites, linkEffects, sheds, failures, availability } =
-  report
+const {
+  operations,
+  writes,
+  hits,
+  inOutage,
+  withoutRedis,
+  joinedReads,
+  violations,
+  wrongWrites,
+  linkEffects,
+  sheds,
+  failures,
+  availability,
+} = report
 for (const violation of violations.slice(0, 10)) console.log(JSON.stringify(violation))
 for (const failure of failures.slice(0, 10)) console.log(failure)
 console.log(`${operations} operations (${writes} writes, ${hits} hits), ${joinedReads} joined reads`)
+console.log(`${inOutage} reads served in an outage, ${withoutRedis} without Redis, which alone may be old`)
 console.log(`${violations.length} violations, ${failures.length} failures, ${sheds} announced sheds`)
 for (const wrong of wrongWrites.slice(0, 10)) console.log(wrong)
 console.log(`${wrongWrites.length} writes reached a node although they were refused, or twice`)

@@ -2,9 +2,9 @@
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { check, type Operation, type Violation } from '../coherence/history.ts'
+import { authorization } from '../coherence/processes.ts'
 import type { Random } from '../coherence/random.ts'
 import { checkWrites, type WriteLog } from '../coherence/write-log.ts'
-import { headers } from './edge-process.ts'
 
 /** `close`: the client sends a FIN and reads nothing more. `halfClose`: it sends a FIN and reads the response. */
 const WAYS = ['reset', 'close', 'halfClose'] as const
@@ -54,7 +54,7 @@ async function leave(line: string, { ports, random, within, stay }: Departures):
   socket.on('end', () => socket.end()).resume()
   socket.setTimeout(PATIENCE_MS, () => socket.destroy())
   const way = random.of(WAYS)
-  socket.write(`${line} HTTP/1.1\r\nHost: x\r\nAuthorization: ${headers.authorization}\r\nConnection: close\r\n\r\n`)
+  socket.write(`${line} HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\nConnection: close\r\n\r\n`)
   await wait(random.below(within))
   if (stay) return
   if (way === 'reset') socket.resetAndDestroy()

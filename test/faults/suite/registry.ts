@@ -8,6 +8,7 @@ import { hangPromises } from './promises/hangs.ts'
 import { masterPromises } from './promises/master.ts'
 import { missPromises } from './promises/misses.ts'
 import { nodePromises } from './promises/nodes.ts'
+import { outagePromises } from './promises/outage.ts'
 import { overloadPromises } from './promises/overload.ts'
 import { redisPromises } from './promises/redis.ts'
 import { reloadPromises } from './promises/reload.ts'
@@ -18,6 +19,7 @@ const number = ({ id }: FaultPromise) => Number(id.slice(1))
 
 export const promises: readonly FaultPromise[] = [
   ...capacityPromises,
+  ...outagePromises,
   ...overloadPromises,
   ...redisPromises,
   ...restartPromises,

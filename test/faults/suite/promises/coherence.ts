@@ -1,6 +1,6 @@
 /**
  * R12 and R13: no replica serves an older value after a write, and no read goes backwards, under faults. R27: the same while
- * single links have faults.
+ * single links have faults, and R30 while a node is slow. `npm run bench:limits` and `bench:relief` measure R30 itself.
  */
 import { IMPATIENT } from '../../coherence/planted.ts'
 import { missingProofs, type Report, run } from '../../coherence/run.ts'
@@ -9,6 +9,28 @@ import { effect, type FaultPromise, type Figure, figure, none, type RunContext }
 const OPERATIONS = 50_000
 /** The faults of a run are drawn one after the other, so a short run may have only some of them. */
 const LEAST_FAULTS = 3
+
+/**
+ * Figures of a run of the coherence check with one fault of the worst hour, and with stale responses in an outage and without
+ * Redis. In a planted run, the store sets no write fence.
+ */
+export async function coherenceDuring(
+  { seed, planted, count }: RunContext,
+  fault: string,
+  served?: 'inOutage' | 'withoutRedis',
+): Promise<readonly Figure[]> {
+  const faults = planted ? { fault: 'no fence' } : { chaos: fault }
+  const operations = count(OPERATIONS / 5, 2000)
+  const report = await run({ operations, seconds: 300, seed, worstHour: true, chaos: false, ...faults })
+  const { violations, wrongWrites, reads, writes } = report
+  const times = report.faults[fault] ?? 0
+  return [
+    ...(planted ? [] : [effect(`${fault}, in another run`, times, times > 0)]),
+    ...(planted || served === undefined ? [] : [effect(`${fault}: reads`, report[served], report[served] > 0)]),
+    figure(`${fault}: wrong reads of ${reads}, with ${writes} writes`, violations.length, '0', violations.length === 0),
+    none(`${fault}: writes sent although refused, or twice`, wrongWrites),
+  ]
+}
 
 /** One history serves both promises if both are checked in one run of the suite. */
 const reports = new Map<string, Promise<Report>>()
@@ -69,4 +91,10 @@ export const coherencePromises: readonly FaultPromise[] = [
   promiseOf('R12', 'After a 200 on a write no replica serves the older value', ['stale', 'early']),
   promiseOf('R13', 'Reads across replicas never go backwards', ['backwards']),
   linkPromise,
+  {
+    id: 'R30',
+    title: 'A slow node makes no read stale',
+    planted: 'the store sets no write fence',
+    run: (context) => coherenceDuring(context, 'upstream slow'),
+  },
 ]

@@ -15,6 +15,7 @@ import {
 import { affordableRate } from '../calls.ts'
 import { type Call, type Phase, phaseOf } from '../load.ts'
 import { effect, type FaultPromise, type Figure, figure, none, type RunContext } from '../promise.ts'
+import { coherenceDuring } from './coherence.ts'
 
 /** Longer than the lease of the local tier (two seconds), so that the fault reaches every lookup. */
 const LEAST_MS = 2500
@@ -161,7 +162,10 @@ export const redisPromises: readonly FaultPromise[] = [
     id: 'R2',
     title: 'Redis hangs: no request fails, and the edge stays ready',
     planted,
-    run: (context) => single(context, 'paused', event('slow')),
+    run: async (context) => [
+      ...(await single(context, 'paused', event('slow'))),
+      ...(await coherenceDuring(context, 'Redis stalled', 'withoutRedis')),
+    ],
   },
   {
     id: 'R3',
