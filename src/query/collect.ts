@@ -6,32 +6,15 @@ import { selectFirst } from '../core/turns.ts'
 import { compileConditions, type Predicate, toRowPredicate } from './condition.ts'
 import { compileFilter, compileSearch } from './filter.ts'
 import { compareSortValues, parseSorting, type SortValue, sortedValue } from './order.ts'
-import { type CollectionPage, type CollectionRequest, parsePage, slicePage } from './request.ts'
+import { type CollectionPage, type CollectionRequest, parsePage } from './request.ts'
 import { compileProjection } from './select.ts'
 import type { Source } from './sources.ts'
-import type { Element, Row } from './value.ts'
+import type { Element } from './value.ts'
 
 /**
- * Returns the requested page of `rows`, which must be in the natural order of the source and are not modified. Items
- * are new objects only where `select`, hidden fields or nesting change them. Throws CollectionError.
- *
- * @example collect(agents, parseCollectionRequest({ limit: '10', sort: '-id' }, now), sources.agents)
- */
-export function collect(rows: readonly Row[], request: CollectionRequest, source: Source): CollectionPage<Row>
-export function collect(rows: readonly string[], request: CollectionRequest, source: Source): CollectionPage<string>
-export function collect(rows: readonly Element[], request: CollectionRequest, source: Source): CollectionPage
-export function collect(rows: readonly Element[], request: CollectionRequest, source: Source): CollectionPage {
-  const offsetFirst = source.engine === 'array' && source.offsetFirst === true
-  const page = parsePage(request, source.maxLimit)
-  const project = compileProjection(request.select, source)
-  const matches = matchRows(offsetFirst ? rows.slice(page.offset) : rows, request, source)
-  const items = slicePage(matches, offsetFirst ? { ...page, offset: 0 } : page).map(project)
-  return { items, totalItems: offsetFirst ? items.length : matches.length }
-}
-
-/**
- * Returns what `collect` returns for the rows of the items, in turns of a few milliseconds. Throws CollectionError before any
- * item is read.
+ * Returns the requested page of the rows of `items`, which must be in the natural order of the source and are not modified, in
+ * turns of a few milliseconds. Its rows are new objects only where `select`, hidden fields or nesting change them. Throws
+ * CollectionError before any item is read.
  */
 export async function collectInTurns<Item>(
   items: readonly Item[],
@@ -49,13 +32,6 @@ export async function collectInTurns<Item>(
   const { first, total } = await selectFirst(rows, pick, compare, offset - skipped + limit)
   const page = first.slice(offset - skipped).map(({ item }) => project(toRow(item)))
   return { items: page, totalItems: offsetFirst ? page.length : total }
-}
-
-/** Returns all rows that match the request, sorted, but neither paged nor projected. */
-export function matchRows<E extends Element>(rows: readonly E[], request: CollectionRequest, source: Source): E[] {
-  const { pick, compare } = compileMatching(request, source, rows, (row: E) => row)
-  const matches = rows.flatMap((row) => pick(row) ?? [])
-  return matches.sort(compare).map(({ item }) => item)
 }
 
 /** An item whose row matches, with the values that it is sorted by, computed once. */

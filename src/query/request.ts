@@ -60,10 +60,6 @@ export function parsePage(request: Pick<CollectionRequest, 'offset' | 'limit'>, 
   return { offset, limit }
 }
 
-export function slicePage<T>(rows: readonly T[], { offset, limit }: PageWindow): T[] {
-  return rows.slice(offset, offset + limit)
-}
-
 /** Error texts as the API of the manager sends them: it cuts every text at the first colon. */
 const messages = {
   1000: 'Internal error',

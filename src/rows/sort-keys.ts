@@ -1,6 +1,6 @@
 /**
  * Reads fields, and the sort values of rows, from their bytes while scanning for the end of each row: the same values
- * that `collect` computes from parsed rows. A field is found as `fieldValue` finds it in a parsed row: by its full name
+ * that `compileMatching` computes from parsed rows. A field is found as `fieldValue` finds it in a parsed row: by its full name
  * or along its dots; and, in rows of a nested source, along its first underscore. If several of these exist, the first
  * in the row counts: nodes write each field once.
  */

@@ -2,8 +2,9 @@
  * Joins the responses of several nodes as the real manager does, including its losses: the page is cut on every node
  * and again after the join, and one failing part fails the whole.
  */
-import { collect } from '../../../src/query/collect.ts'
+
 import { parseCollectionRequest } from '../../../src/query/request.ts'
+import { collect } from './data/collect.ts'
 import { FrameworkError } from './model.ts'
 
 export type PartAnswer = { readonly data: unknown } | { readonly failure: FrameworkError }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { collect, collectInTurns } from '../../../src/query/collect.ts'
+import { collect } from '../../../packages/simulator/src/data/collect.ts'
+import { collectInTurns } from '../../../src/query/collect.ts'
 import { CollectionError, parseCollectionRequest } from '../../../src/query/request.ts'
 import type { ArraySource } from '../../../src/query/sources.ts'
 import type { Row } from '../../../src/query/value.ts'

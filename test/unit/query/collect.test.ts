@@ -1,5 +1,5 @@
 import t from 'tap'
-import { collect } from '../../../src/query/collect.ts'
+import { collect } from '../../../packages/simulator/src/data/collect.ts'
 import { parseCollectionRequest } from '../../../src/query/request.ts'
 import { nestRow } from '../../../src/query/select.ts'
 import { type Source, sources } from '../../../src/query/sources.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { collect } from '../../../src/query/collect.ts'
+import { collect } from '../../../packages/simulator/src/data/collect.ts'
 import { codePointKey, compareText } from '../../../src/query/order.ts'
 import type { ArraySource, DatabaseSource } from '../../../src/query/sources.ts'
 import type { Row } from '../../../src/query/value.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { collect } from '../../../src/query/collect.ts'
+import { collect } from '../../../packages/simulator/src/data/collect.ts'
 import { sources } from '../../../src/query/sources.ts'
 import { type MergeOptions, mergeRows } from '../../../src/rows/merge.ts'
 import { createCollectionBody, frameOf, type InjectedMembers } from '../../../src/rows/page-writer.ts'

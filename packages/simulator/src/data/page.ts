@@ -1,9 +1,9 @@
-import { collect } from '../../../../src/query/collect.ts'
 import { parseSort } from '../../../../src/query/order.ts'
 import { CollectionError, type CollectionPage, parseCollectionRequest } from '../../../../src/query/request.ts'
 import { type ArraySource, type DatabaseSource, sources } from '../../../../src/query/sources.ts'
 import type { Element, Row } from '../../../../src/query/value.ts'
 import type { SimRequest } from '../model.ts'
+import { collect } from './collect.ts'
 import { pageOfTable, type TableOptions } from './tables.ts'
 /** Builds collections from generated rows, with the query semantics of the real system. */
 

@@ -3,7 +3,6 @@
  * `WHERE own AND (filter) AND (q1) OR (q2) AND (search)`, in which an alternative escapes from all that precedes it.
  */
 import { ownEntry } from '../../../../src/core/values.ts'
-import { collect, matchRows } from '../../../../src/query/collect.ts'
 import { compileConditions, toRowPredicate } from '../../../../src/query/condition.ts'
 import { compileFilter, compileSearch } from '../../../../src/query/filter.ts'
 import { parseQuery, printQuery, type Query } from '../../../../src/query/grammar.ts'
@@ -16,6 +15,7 @@ import {
 import { compileProjection } from '../../../../src/query/select.ts'
 import type { DatabaseSource } from '../../../../src/query/sources.ts'
 import { fieldValue, type Row } from '../../../../src/query/value.ts'
+import { collect, matchRows } from './collect.ts'
 
 type Holds = (row: Row) => boolean
 

@@ -1,8 +1,9 @@
 /** Facts of the cluster and the identity of the node. */
-import { collect } from '../../../../src/query/collect.ts'
+
 import { parseCollectionRequest } from '../../../../src/query/request.ts'
 import { sources } from '../../../../src/query/sources.ts'
 import { countActive } from '../agent-state.ts'
+import { collect } from '../data/collect.ts'
 import { clusterSettings } from '../data/node/cluster-settings.ts'
 import { after, stamp } from '../data/times.ts'
 import type { SimHandlers, SimNode, SimRequest, World } from '../model.ts'

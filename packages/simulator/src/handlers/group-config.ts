@@ -1,7 +1,8 @@
 /** The shared files of a group: list, parse, and write agent.conf. */
-import { collect } from '../../../../src/query/collect.ts'
+
 import { parseCollectionRequest } from '../../../../src/query/request.ts'
 import { sources } from '../../../../src/query/sources.ts'
+import { collect } from '../data/collect.ts'
 import { elements, indent, parseXml, textOf, type XmlElement } from '../data/xml.ts'
 import { digest, filesOf } from '../group-files.ts'
 import type { SimHandlers, SimRequest } from '../model.ts'

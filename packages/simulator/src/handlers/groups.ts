@@ -1,6 +1,6 @@
-import { collect } from '../../../../src/query/collect.ts'
 import { CollectionError, parseCollectionRequest } from '../../../../src/query/request.ts'
 import { sources } from '../../../../src/query/sources.ts'
+import { collect } from '../data/collect.ts'
 import { digest, emptyFiles, filesOf } from '../group-files.ts'
 import {
   FrameworkError,

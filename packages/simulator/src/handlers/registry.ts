@@ -1,8 +1,9 @@
 /** The agent registry: the manager's key file with its registration daemon (codes 90xx). */
-import { matchRows } from '../../../../src/query/collect.ts'
+
 import { parseCollectionRequest } from '../../../../src/query/request.ts'
 import { sources } from '../../../../src/query/sources.ts'
 import { justNow, makeKey } from '../agent-state.ts'
+import { matchRows } from '../data/collect.ts'
 import { randomFor } from '../data/random.ts'
 import { FrameworkError, type SimAgent, type SimHandlers, type SimRequest, type World } from '../model.ts'
 import { refusal } from '../texts.ts'

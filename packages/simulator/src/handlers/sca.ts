@@ -1,6 +1,6 @@
-import { collect } from '../../../../src/query/collect.ts'
 import { parseCollectionRequest, parsePage } from '../../../../src/query/request.ts'
 import { sources } from '../../../../src/query/sources.ts'
+import { collect } from '../data/collect.ts'
 import { machineOf } from '../data/machine.ts'
 import { tableOf } from '../data/page.ts'
 import { type ScaCheck, scaChecks, scaPolicies } from '../data/scans/assessment.ts'

@@ -1,8 +1,9 @@
 /** A replica with snapshots in front of a node that has a collection of agents, and counts the calls for it. */
+
+import { collect } from '../../../../packages/simulator/src/data/collect.ts'
 import type { ExplainPorts } from '../../../../src/cache/explain.ts'
 import type { CacheEvent } from '../../../../src/core/events.ts'
 import { cachedOf } from '../../../../src/core/response.ts'
-import { collect } from '../../../../src/query/collect.ts'
 import { CollectionError, parseCollectionRequest } from '../../../../src/query/request.ts'
 import { sources } from '../../../../src/query/sources.ts'
 import type { Row } from '../../../../src/query/value.ts'

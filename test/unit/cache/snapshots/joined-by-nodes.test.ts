@@ -1,7 +1,7 @@
 /** Where nodes join the rows of all agents, a page costs less than all rows, so clients wait for pages only. */
 import t from 'tap'
+import { collect } from '../../../../packages/simulator/src/data/collect.ts'
 import { NO_PARTS } from '../../../../src/core/response.ts'
-import { collect } from '../../../../src/query/collect.ts'
 import { parseCollectionRequest } from '../../../../src/query/request.ts'
 import { sources } from '../../../../src/query/sources.ts'
 import { bodyOf, cacheStatusOf, edgeRequest, success } from '../../../support/edge-requests.ts'

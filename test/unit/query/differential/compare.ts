@@ -1,8 +1,9 @@
 /** Compares `src/query` with the oracles for random rows and random queries of one collection. */
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
+import { collect, matchRows } from '../../../../packages/simulator/src/data/collect.ts'
 import type { Collection } from '../../../../src/catalogue/endpoint.ts'
-import { collect, collectInTurns, matchRows } from '../../../../src/query/collect.ts'
+import { collectInTurns } from '../../../../src/query/collect.ts'
 import { isComputable } from '../../../../src/query/computable.ts'
 import { CollectionError, type CollectionRequest, parseCollectionRequest } from '../../../../src/query/request.ts'
 import { flattenRow } from '../../../../src/query/select.ts'
