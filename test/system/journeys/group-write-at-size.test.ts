@@ -1,14 +1,12 @@
 import t from 'tap'
 import { startEdge } from '../../support/edge.ts'
-import { measureCpu, measureRuns } from '../../support/event-loop.ts'
+import { measureRuns } from '../../support/event-loop.ts'
 import type { Fate } from '../../support/fates.ts'
 import { largeCluster } from './large-cluster.ts'
 
 const AGENTS = 100_000
 /** Milliseconds of CPU time. */
 const MAX_TURN_MS = 20
-/** Parsing and printing this takes about 10 ms. A machine on which it takes longer gets twice that time as the bound. */
-const reference = JSON.stringify(Array.from({ length: 15_000 }, (_, id) => ({ id: `${id}`, error: { code: 1707 } })))
 
 const cases: Readonly<Record<string, readonly Fate[]>> = {
   'most agents fail': ['refused', 'refused', 'refused', 'refused', 'restarted'],
@@ -30,10 +28,9 @@ for (const [name, fates] of Object.entries(cases)) {
     // The first run compiles, and makes the bodies of the nodes.
     await restart()
     const runs = await measureRuns(restart, MAX_TURN_MS)
-    const slowness = 2 * Math.min(...runs.map(() => measureCpu(() => JSON.stringify(JSON.parse(reference)))))
-    const figures = `longest turns ${runs.map((ms) => ms.toFixed(1)).join(', ')} ms; twice the JSON ${slowness.toFixed(1)} ms`
+    const figures = `longest turns ${runs.map((ms) => ms.toFixed(1)).join(', ')} ms`
     t.comment(figures)
     t.strictSame(warnings, [], 'no warning of a leak, although there are more than ten nodes')
-    t.ok(Math.min(...runs) <= Math.max(MAX_TURN_MS, slowness), figures)
+    t.ok(Math.min(...runs) <= MAX_TURN_MS, figures)
   })
 }
