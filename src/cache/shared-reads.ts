@@ -147,14 +147,14 @@ class StoredParts {
   addAge(response: EdgeResponse): EdgeResponse {
     if (response.kind !== 'envelope' || response.origin.kind !== 'node') return response
     if (this.#freshFor === Number.POSITIVE_INFINITY) return response
-    const { isPersonal, age } = response.origin
+    const { isPersonal, namesFailedNodes, age } = response.origin
     return {
       ...response,
       origin: {
         kind: 'joined',
         isUnfinished: false,
         clusterStatus: '',
-        completeness: isPersonal ? 'partial' : 'complete',
+        completeness: isPersonal || namesFailedNodes ? 'partial' : 'complete',
         oldestPartAge: Math.max(this.#oldest, age),
         partsFreshFor: this.#freshFor,
       },

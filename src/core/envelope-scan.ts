@@ -28,8 +28,13 @@ export interface ByteRange {
 }
 
 const IS_SPACE = Uint8Array.from({ length: 256 }, (_, byte) => ('\t\n\r '.includes(String.fromCharCode(byte)) ? 1 : 0))
+/** The member of `data` that names the nodes whose rows are missing. */
+export const FAILED_NODES = 'failed_nodes'
 /** Members that no response may have twice: clients take the last one, and the edge acts on one. */
-const KNOWN_NAMES = ['error', 'data', 'message', 'items', 'totalItems', 'affected_items', 'total_affected_items']
+const KNOWN_NAMES = [
+  ...['error', 'data', 'message', 'items', 'totalItems', 'affected_items', 'total_affected_items'],
+  FAILED_NODES,
+]
 /** Each character of a name may be an escape of six. */
 const MAX_NAME_BYTES = 6 * Math.max(...KNOWN_NAMES.map(({ length }) => length))
 const MIN_NAME_BYTES = Math.min(...KNOWN_NAMES.map(({ length }) => length))

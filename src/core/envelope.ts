@@ -1,6 +1,6 @@
 /** The envelope of the manager's responses, and what a response or an error of the nodes means for cache and audit. */
 import { isUtf8 } from 'node:buffer'
-import { type ByteRange, type EnvelopeMembers, scan, scanInTurns } from './envelope-scan.ts'
+import { type ByteRange, type EnvelopeMembers, FAILED_NODES, scan, scanInTurns } from './envelope-scan.ts'
 import { EdgeError } from './errors.ts'
 import { parseInTurns } from './json-parse.ts'
 import { OPEN, skipSpace, valueIn } from './json-scan.ts'
@@ -17,7 +17,13 @@ import {
 
 /** The error number of an envelope, or why the bytes are not one. */
 export type Envelope =
-  | { readonly ok: true; readonly error: number; readonly rows?: RowRanges }
+  | {
+      readonly ok: true
+      readonly error: number
+      readonly rows?: RowRanges
+      /** Whether it says that rows of failed nodes are missing. */
+      readonly namesFailedNodes: boolean
+    }
   | { readonly ok: false; readonly reason: string }
 
 /**
@@ -68,7 +74,8 @@ function resultOf(found: EnvelopeMembers | undefined, bytes: Buffer): Envelope {
   const totalRange = dataMembers.get('totalItems')
   const total = totalRange && countAt(bytes, totalRange)
   if (totalRange !== undefined && total === undefined) return invalid('the total is no number of items')
-  return { ok: true, error, ...(rows && { rows: { ...rows, total } }) }
+  const namesFailedNodes = dataMembers.has(FAILED_NODES)
+  return { ok: true, error, ...(rows && { rows: { ...rows, total } }), namesFailedNodes }
 }
 
 /** An error number, or a total, is shorter. */
@@ -211,34 +218,25 @@ export function isUnfinishedError(error: number): boolean {
 /** The write was sent. It may have been carried out, or Redis has not confirmed it (943, 944). */
 const UNKNOWN_OUTCOMES: ReadonlySet<number> = new Set([923, 925, 926, 928, 933, 941, 943, 944, 949])
 
-const FAILED_NODES_NAME = '"failed_nodes"'
-
 /**
  * Whether a response may be stored: successful, without stale parts, for every caller, and complete except for rows that
  * no node can return. Or it is a refusal by rights, which are a part of the key.
  */
 export function isStorable(response: EdgeResponse): response is EnvelopeResponse<StorableOrigin> {
   if (response.kind === 'file') return false
-  const { origin, body, status, errorNumber } = response
+  const { origin, status, errorNumber } = response
   if (status === 403 && errorNumber === REFUSED_BY_RIGHTS) return origin.kind === 'node' && !origin.isPersonal
   if (status !== 200 || errorNumber !== 0) return false
   switch (origin.kind) {
     case 'node':
-      return !origin.isPersonal && !namesFailedNodes(body, origin.rows)
+      return !origin.isPersonal && !origin.namesFailedNodes
     case 'joined':
     case 'snapshot':
     case 'computed':
-      if (origin.completeness === 'complete') return !namesFailedNodes(body, undefined)
-      return origin.completeness === 'knownGaps'
+      return origin.completeness === 'complete' || origin.completeness === 'knownGaps'
     default:
       return false
   }
-}
-
-/** Rows whose place is known are not searched: the name is beside them, and a text in a row is no name. */
-function namesFailedNodes(body: Buffer, rows: RowRanges | undefined): boolean {
-  if (rows === undefined) return body.includes(FAILED_NODES_NAME)
-  return body.includes(FAILED_NODES_NAME, rows.to) || body.subarray(0, rows.from).includes(FAILED_NODES_NAME)
 }
 
 /**

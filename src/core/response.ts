@@ -52,6 +52,8 @@ export interface NodeOrigin {
   readonly age: number
   /** The rows of the last list `items` in `data`, so that a join need not search for them; `undefined`: not known. */
   readonly rows: RowRanges | undefined
+  /** Whether the node says that rows of other nodes are missing. */
+  readonly namesFailedNodes: boolean
   /** The body is `application/problem+json`, by which the newer contract reports errors. */
   readonly isProblem: boolean
 }
@@ -142,7 +144,14 @@ export interface TrialOrigin {
 export const PROBLEM_TYPE = 'application/problem+json'
 
 export const OF_EDGE: EdgeOrigin = { kind: 'edge', headers: {}, isUnfinished: false }
-export const OF_NODE: NodeOrigin = { kind: 'node', isPersonal: false, age: 0, rows: undefined, isProblem: false }
+export const OF_NODE: NodeOrigin = {
+  kind: 'node',
+  isPersonal: false,
+  age: 0,
+  rows: undefined,
+  namesFailedNodes: false,
+  isProblem: false,
+}
 /** A response that is its only part. */
 export const NO_PARTS: MadeOfParts = {
   clusterStatus: '',
@@ -167,7 +176,11 @@ export function partsOf(origin: Origin): MadeOfParts {
     case 'edge':
       return NO_PARTS
     case 'node':
-      return { ...NO_PARTS, oldestPartAge: origin.age }
+      return {
+        ...NO_PARTS,
+        completeness: origin.namesFailedNodes ? 'partial' : 'complete',
+        oldestPartAge: origin.age,
+      }
     case 'stored':
       return { ...NO_PARTS, clusterStatus: origin.response.clusterStatus }
     case 'fetched':

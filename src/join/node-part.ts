@@ -19,8 +19,8 @@ export interface ReceivedPart {
   readonly isHit: boolean
   /** Why a stale response was used, as in `Cache-Status`: `stale-if-error/922`, … */
   readonly stale?: string
-  /** It may be used for this caller only. */
-  readonly isPersonal: boolean
+  /** It may be used for this caller only, or lacks rows of failed nodes: what is joined of it is not stored. */
+  readonly isUnstorable: boolean
   /** When it was generated, by performance.now(). */
   readonly asOf: number
   /** When its freshness lifetime ends, by performance.now(); Infinity if it may not be stored. */
@@ -70,6 +70,7 @@ function toNodePart(response: EdgeResponse): NodePart {
   const detail = cached?.status.detail
   // A response may be fresh and still be `stale-if-error`: the request wanted a newer one.
   const stale = isStale(detail) ? detail : undefined
+  const own = nodeOriginOf(origin)
   const now = performance.now()
   return {
     ok: true,
@@ -78,11 +79,11 @@ function toNodePart(response: EdgeResponse): NodePart {
     asOf: now - (cached?.age ?? partsOf(origin).oldestPartAge),
     freshUntil: cached === undefined ? Number.POSITIVE_INFINITY : now + cached.response.ttl - cached.age,
     ...(stale !== undefined && { stale }),
-    isPersonal: nodeOriginOf(origin)?.isPersonal === true,
+    isUnstorable: own !== undefined && (own.isPersonal || own.namesFailedNodes),
   }
 }
 
-export function rowsOfPart({ response: { body, origin } }: ReceivedPart): RowsResult {
+export function rowsOfPart({ response: { body, origin } }: ReceivedPart): Promise<RowsResult> {
   return rowsOf(body, nodeOriginOf(origin)?.rows)
 }
 
@@ -195,8 +196,8 @@ export async function readNodeRows(pages: NodePagesRequest): Promise<NodeRowsRes
   return { ok: false, error: part.error }
 }
 
-function createNodeRows(pages: NodePagesRequest, part: ReceivedPart): NodeRowsResult {
-  const found = rowsOfPart(part)
+async function createNodeRows(pages: NodePagesRequest, part: ReceivedPart): Promise<NodeRowsResult> {
+  const found = await rowsOfPart(part)
   if (!found.ok) return { ok: false, error: createUnreadableError(found.reason) }
   const rows = expectFullPage(found.rows, 0, pages.limit)
   const { total } = rows
@@ -221,7 +222,7 @@ function createFurtherPages(pages: NodePagesRequest, total: number): NonNullable
 async function fetchPage({ fetchPart, node, request }: NodePagesRequest, offset: number): Promise<Rows | undefined> {
   const part = await fetchPart(node, requestPage(request, offset, MAX_LIMIT))
   if (!part.ok) throw new PartFetchError(part.error)
-  const found = rowsOfPart(part)
+  const found = await rowsOfPart(part)
   if (!found.ok) throw new PartFetchError(createUnreadableError(found.reason))
   return found.rows.total > offset ? expectFullPage(found.rows, offset, MAX_LIMIT) : undefined
 }

@@ -34,7 +34,7 @@ export class NodeReport {
    * time that other parts take afterwards does not count: hundreds of agents may take longer than a part is fresh.
    */
   #freshFor = Number.POSITIVE_INFINITY
-  #personal = false
+  #isUnstorable = false
   readonly #coverage = new Map<string, Coverage>()
 
   /** `nodes`: in the order of the report; others follow. `startedAt`: by performance.now(). `hasRows`: whether nodes return rows. */
@@ -51,7 +51,7 @@ export class NodeReport {
     if (part.isHit) entry.hits += 1
     else entry.rtt = performance.now() - this.#startedAt
     if (part.stale !== undefined) entry.stale = part.stale
-    if (part.isPersonal) this.#personal = true
+    if (part.isUnstorable) this.#isUnstorable = true
     this.#oldest = Math.min(this.#oldest, part.asOf)
     this.#freshFor = Math.min(this.#freshFor, part.freshUntil - performance.now())
   }
@@ -111,8 +111,8 @@ export class NodeReport {
   }
 
   /**
-   * `partial`: nodes are missing that may answer another time, a stale response replaces one, or a part is for this caller
-   * only. `cut`: agents are not covered. `knownGaps`: rows are missing that no node can return.
+   * `partial`: nodes are missing that may answer another time, a stale response replaces one, or a part must not be
+   * stored. `cut`: agents are not covered. `knownGaps`: rows are missing that no node can return.
    */
   get #completeness(): MadeOfParts['completeness'] {
     let hasGaps = false
@@ -120,7 +120,7 @@ export class NodeReport {
       if (stale !== undefined || !errors.every(isKnownGap)) return 'partial'
       hasGaps ||= errors.length > 0
     }
-    if (this.#personal) return 'partial'
+    if (this.#isUnstorable) return 'partial'
     if (this.#coverage.size > 0) return 'cut'
     return hasGaps ? 'knownGaps' : 'complete'
   }

@@ -18,7 +18,7 @@ import type {
   PassedOnTo,
 } from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
-import { type EdgeResponse, PROBLEM_TYPE } from '../../core/response.ts'
+import { type EdgeResponse, OF_NODE, PROBLEM_TYPE } from '../../core/response.ts'
 import { withTimeout } from '../../core/timing.ts'
 import { ownText } from '../../core/values.ts'
 import type { Candidate } from '../kinds.ts'
@@ -241,7 +241,8 @@ export async function toEdgeResponse({
   }
   const envelope = await readEnvelopeInTurns(body)
   if (!envelope.ok) return envelope
-  const origin = { kind: 'node', isPersonal: personal === true, age: 0, rows: envelope.rows, isProblem: false } as const
+  const { rows, namesFailedNodes } = envelope
+  const origin = { ...OF_NODE, isPersonal: personal === true, rows, namesFailedNodes }
   return { ok: true, response: { kind: 'envelope', status, body, errorNumber: envelope.error, origin } }
 }
 

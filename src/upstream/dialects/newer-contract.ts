@@ -11,7 +11,7 @@ import { parseInTurns } from '../../core/json-parse.ts'
 import { concatInTurns } from '../../core/long-values.ts'
 import type { CallNode, NodeResponse, NodeResult, PassedOnTo } from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
-import { PROBLEM_TYPE, type RowRanges } from '../../core/response.ts'
+import { OF_NODE, PROBLEM_TYPE, type RowRanges } from '../../core/response.ts'
 import { ownField, ownText, parseJson } from '../../core/values.ts'
 import { dataIn, versionIn } from '../probes.ts'
 import {
@@ -213,7 +213,7 @@ async function toResponse(
     }
   }
   const isProblem = type === PROBLEM_TYPE
-  const origin = { kind: 'node', isPersonal: personal === true, age: 0, rows: undefined, isProblem } as const
+  const origin = { ...OF_NODE, isPersonal: personal === true, isProblem }
   if (isProblem) {
     const errorNumber = numberOfProblem(body, status)
     if (errorNumber === undefined) return { ok: false, reason: 'the problem has no title' }
@@ -221,9 +221,12 @@ async function toResponse(
   }
   const envelope = await readEnvelopeInTurns(body, 'failed_items')
   if (!envelope.ok) return envelope
-  const { error, rows } = envelope
+  const { error, rows, namesFailedNodes } = envelope
   const errorNumber = SUMMARIES.has(error) ? numberOfItems(error, await parseList(body, rows), kind) : error
-  return { ok: true, response: { kind: 'envelope', status, body, errorNumber, origin } }
+  return {
+    ok: true,
+    response: { kind: 'envelope', status, body, errorNumber, origin: { ...origin, namesFailedNodes } },
+  }
 }
 
 /** The values of `error` that summarise the items: all of them failed, or some. */

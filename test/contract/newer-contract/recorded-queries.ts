@@ -8,7 +8,7 @@ import { CLASSIC_READS, derivationOf, snapshotSourceOf } from '../../../src/cach
 import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
 import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
 import type { EdgeRead } from '../../../src/core/request.ts'
-import type { EnvelopeResponse } from '../../../src/core/response.ts'
+import { type EnvelopeResponse, OF_NODE } from '../../../src/core/response.ts'
 import { CollectionError } from '../../../src/query/request.ts'
 import { isDetermined } from '../../../src/rows/determined.ts'
 import { answerInFrame, type QueriedRows, readParts } from '../../../src/rows/queried-rows.ts'
@@ -108,7 +108,7 @@ export async function computerOf({ endpoint, body }: RecordedCollection) {
     extent: 'whole',
     waitForComplete: false,
   } as unknown as EdgeRead
-  const response = { kind: 'envelope', status: 200, body: Buffer.from(body), errorNumber: 0, origin: ORIGIN } as const
+  const response = { kind: 'envelope', status: 200, body: Buffer.from(body), errorNumber: 0, origin: OF_NODE } as const
   const limits = { maxRows: 100_000, maxBytes: 2 ** 26, rowsPerCall: 5000 }
   const { parts, frame } = await readCollection(
     async () => response as EnvelopeResponse,
@@ -131,5 +131,3 @@ export async function computerOf({ endpoint, body }: RecordedCollection) {
     }
   }
 }
-
-const ORIGIN = { kind: 'node', isPersonal: false, age: 0, rows: undefined, isProblem: false } as const

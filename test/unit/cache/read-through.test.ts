@@ -1,7 +1,7 @@
 import t from 'tap'
 import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
 import { EdgeError, type ErrorCode } from '../../../src/core/errors.ts'
-import type { EdgeResponse } from '../../../src/core/response.ts'
+import { type EdgeResponse, OF_NODE } from '../../../src/core/response.ts'
 import {
   bodyOf,
   cacheStatusOf,
@@ -337,7 +337,8 @@ t.test('only complete and successful responses are stored', async (t) => {
   t.ok(await isStored(success('a text with \\"failed_nodes\\" in it')))
   t.notOk(await isStored(jsonResponse({ error: 1701, message: 'Agent does not exist' })))
   t.notOk(await isStored(jsonResponse({ error: 0, message: 'no' }, 500)))
-  t.notOk(await isStored(success({ items: [], totalItems: 0, failed_nodes: [{ node: 'w' }] })), 'some nodes failed')
+  const origin = { ...OF_NODE, namesFailedNodes: true }
+  t.notOk(await isStored({ ...success({ items: [], totalItems: 0 }), origin }), 'some nodes failed')
   t.ok(await isStored(jsonResponse({ data: 1, error: 0 })), 'in any order of members')
 })
 

@@ -3,17 +3,16 @@ import t from 'tap'
 import { readCollection, type SnapshotRefusedError } from '../../../../src/cache/snapshots/build.ts'
 import { newerContract } from '../../../../src/catalogue/newer-contract/index.ts'
 import type { EdgeRead } from '../../../../src/core/request.ts'
-import type { EnvelopeResponse } from '../../../../src/core/response.ts'
+import { type EnvelopeResponse, OF_NODE } from '../../../../src/core/response.ts'
 import { newerSources } from '../../../../src/query/newer-sources.ts'
 import { answerInFrame, readParts } from '../../../../src/rows/queried-rows.ts'
 
 const endpoint = newerContract.find(({ path }) => path === '/cluster/nodes')
 const request = { kind: 'read', endpoint, params: {}, query: {} } as unknown as EdgeRead
-const ORIGIN = { kind: 'node', isPersonal: false, age: 0, rows: undefined, isProblem: false } as const
 const LIMITS = { maxRows: 100, maxBytes: 10_000, rowsPerCall: 2 }
 
 function responseOf(text: string): EnvelopeResponse {
-  return { kind: 'envelope', status: 200, body: Buffer.from(text), errorNumber: 0, origin: ORIGIN }
+  return { kind: 'envelope', status: 200, body: Buffer.from(text), errorNumber: 0, origin: OF_NODE }
 }
 
 /** As the manager writes it. */
