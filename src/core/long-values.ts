@@ -20,8 +20,24 @@ export async function* partsInTurns(bytes: Buffer): AsyncGenerator<Buffer> {
 /** As `Buffer.concat`. A single chunk is returned as it is. */
 export async function concatInTurns(chunks: readonly Buffer[]): Promise<Buffer> {
   const [first] = chunks
-  if (first !== undefined && chunks.length === 1) return first
-  const whole = Buffer.allocUnsafeSlow(chunks.reduce((length, chunk) => length + chunk.length, 0))
+  return first !== undefined && chunks.length === 1 ? first : concatOwn(chunks)
+}
+
+/**
+ * As `Buffer.concat`, in memory of its own: a part of a larger buffer would keep all of it in memory. Returns a promise for a
+ * long result only.
+ */
+export function concatOwn(chunks: readonly Buffer[]): Buffer | Promise<Buffer> {
+  let length = 0
+  for (const chunk of chunks) length += chunk.length
+  const whole = Buffer.allocUnsafeSlow(length)
+  if (length > SLICE_BYTES) return copyInTurns(chunks, whole)
+  let at = 0
+  for (const chunk of chunks) at += chunk.copy(whole, at)
+  return whole
+}
+
+async function copyInTurns(chunks: readonly Buffer[], whole: Buffer): Promise<Buffer> {
   let length = 0
   let copied = 0
   for (const chunk of chunks) {

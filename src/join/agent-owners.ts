@@ -280,8 +280,8 @@ export function cutPages(next: Handler): Handler {
   }
 }
 
-function cutPage(response: EnvelopeResponse, limit: number): EdgeResponse {
-  const found = rowsOf(response.body, nodeOriginOf(response.origin)?.rows)
+async function cutPage(response: EnvelopeResponse, limit: number): Promise<EdgeResponse> {
+  const found = await rowsOf(response.body, nodeOriginOf(response.origin)?.rows)
   if (!found.ok) return response
   const cursor = createRowCursor(found.rows)
   while (cursor.index < limit - 1) if (!advanceRow(cursor)) return response

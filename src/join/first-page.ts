@@ -35,7 +35,7 @@ export async function readFirstPage(
   if (!part.ok) return { error: part.error }
   // The pages of all nodes may arrive in one turn.
   await waitForJsonTurn(part.response.body.length)
-  const found = rowsOfPart(part)
+  const found = await rowsOfPart(part)
   if (!found.ok) return { error: createUnreadableError(found.reason) }
   const page = found.rows
   try {

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { concatOwn } from '../core/long-values.ts'
 import { type CooperativeTask, isTurnOverNow, PAUSE, runTask } from '../core/turns.ts'
 
 const QUOTE = 0x22
@@ -25,16 +26,16 @@ export function pretty(json: string | Buffer): Buffer {
   const task = indent(input)
   for (;;) {
     const step = task.next()
-    if (step.done) return step.value ?? input
+    if (step.done) return step.value === undefined ? input : Buffer.concat(step.value)
   }
 }
 
 /** Bytes of text between two looks at the clock. */
 const PIECE_BYTES = 32 * 1024
 
-/** The same for a body; `undefined`: the result would have more than `maxBytes`. */
-function* indent(input: Buffer, maxBytes = Number.POSITIVE_INFINITY): CooperativeTask<Buffer | undefined> {
-  const out = new GrowingBuffer(input.length * 2 + 16)
+/** The same for a body, in blocks; `undefined`: the result would have more than `maxBytes`. */
+function* indent(input: Buffer, maxBytes = Number.POSITIVE_INFINITY): CooperativeTask<readonly Buffer[] | undefined> {
+  const out = new Blocks(input.length * 2 + 16)
   let depth = 0
   let at = 0
   let isInText = false
@@ -72,7 +73,7 @@ function* indent(input: Buffer, maxBytes = Number.POSITIVE_INFINITY): Cooperativ
     }
   }
   out.byte(LINE_FEED)
-  return out.length > maxBytes ? undefined : out.content()
+  return out.length > maxBytes ? undefined : out.end()
 }
 
 /** Texts whose indented form is longer are sent as they are. Indenting 4 MB of brackets would give 1.2 GB. */
@@ -98,29 +99,23 @@ export function indentOnce(etag: string, body: Buffer): Buffer | Promise<Buffer>
   if (body.length >= MAX_INDENTED_BYTES) return body
   const known = indentedByTag.get(etag) ?? beingIndented.get(etag)
   if (known !== undefined) return known
-  const remember = (form: Buffer | undefined): Buffer => {
-    const indented = form === undefined ? body : ownBuffer(form)
+  const remember = (indented: Buffer): Buffer => {
     indentedByTag.set(etag, indented)
     beingIndented.delete(etag)
     return indented
   }
-  const form = runTask(indent(body, MAX_INDENTED_BYTES))
+  const form = indentWithin(body)
   if (!(form instanceof Promise)) return remember(form)
   const indented = form.then(remember)
   beingIndented.set(etag, indented)
   return indented
 }
 
-/** Copies a part of a larger buffer, all of which would stay in memory with the part. */
-function ownBuffer(part: Buffer): Buffer {
-  const own = Buffer.allocUnsafeSlow(part.length)
-  part.copy(own)
-  return own
-}
-
 /** Returns the indented form, or the body itself if the form would be too long. */
-export async function indentWithin(body: Buffer): Promise<Buffer> {
-  return (await runTask(indent(body, MAX_INDENTED_BYTES))) ?? body
+export function indentWithin(body: Buffer): Buffer | Promise<Buffer> {
+  const blocks = runTask(indent(body, MAX_INDENTED_BYTES))
+  const whole = (found: readonly Buffer[] | undefined) => (found === undefined ? body : concatOwn(found))
+  return blocks instanceof Promise ? blocks.then(whole) : whole(blocks)
 }
 
 /**
@@ -155,45 +150,51 @@ function isClosing(byte: number): boolean {
   return (byte & 0xdf) === 0x5d
 }
 
-/** A buffer to append to. Its capacity doubles when it is full. */
-class GrowingBuffer {
-  #bytes: Buffer
-  #length = 0
+const MAX_BLOCK_BYTES = 256 * 1024
 
-  constructor(capacity: number) {
-    this.#bytes = Buffer.allocUnsafe(capacity)
+/** Bytes that are written in blocks: one buffer would be copied each time when it is full. */
+class Blocks {
+  readonly #full: Buffer[] = []
+  #block: Buffer
+  /** Bytes of the block that are used. */
+  #used = 0
+  #fullBytes = 0
+
+  constructor(expectedBytes: number) {
+    this.#block = Buffer.allocUnsafe(Math.min(expectedBytes, MAX_BLOCK_BYTES))
   }
 
   byte(value: number): void {
     this.#reserve(1)
-    this.#bytes[this.#length++] = value
+    this.#block[this.#used++] = value
   }
 
   copy(from: Buffer, start: number, end: number): void {
     this.#reserve(end - start)
-    this.#length += from.copy(this.#bytes, this.#length, start, end)
+    this.#used += from.copy(this.#block, this.#used, start, end)
   }
 
   line(depth: number): void {
     const spaces = INDENT_SPACES * Math.min(Math.max(depth, 0), MAX_INDENTED_DEPTH)
     this.#reserve(spaces + 1)
-    this.#bytes[this.#length++] = LINE_FEED
-    this.#bytes.fill(SPACE, this.#length, this.#length + spaces)
-    this.#length += spaces
+    this.#block[this.#used++] = LINE_FEED
+    this.#block.fill(SPACE, this.#used, this.#used + spaces)
+    this.#used += spaces
   }
 
   get length(): number {
-    return this.#length
+    return this.#fullBytes + this.#used
   }
 
-  content(): Buffer {
-    return this.#bytes.subarray(0, this.#length)
+  end(): readonly Buffer[] {
+    return [...this.#full, this.#block.subarray(0, this.#used)]
   }
 
   #reserve(count: number): void {
-    if (this.#length + count <= this.#bytes.length) return
-    const larger = Buffer.allocUnsafe(2 * (this.#length + count))
-    this.#bytes.copy(larger, 0, 0, this.#length)
-    this.#bytes = larger
+    if (this.#used + count <= this.#block.length) return
+    this.#full.push(this.#block.subarray(0, this.#used))
+    this.#fullBytes += this.#used
+    this.#block = Buffer.allocUnsafe(Math.max(count, MAX_BLOCK_BYTES))
+    this.#used = 0
   }
 }

@@ -3,6 +3,7 @@
  * are copied as one chunk.
  */
 import { CLOSE, OPEN, skipSpace } from '../core/json-scan.ts'
+import { concatOwn } from '../core/long-values.ts'
 import { flattenRow, nestRow } from '../query/select.ts'
 import type { Source } from '../query/sources.ts'
 import type { Row } from '../query/value.ts'
@@ -111,18 +112,12 @@ export function frameOf(others: Readonly<Record<string, unknown>> = {}): PageFra
 }
 
 /** Returns the body of a collection response. The chunks have the text between rows already. */
-export function createCollectionBody(
+export async function createCollectionBody(
   { chunks, total }: { readonly chunks: readonly Buffer[]; readonly total: number },
   { before, beforeTotal, after } = frameOf(),
-): Buffer {
-  const all = [Buffer.from(before), ...chunks, Buffer.from(beforeTotal + total + after)]
+): Promise<Buffer> {
   // Not of the pool: the store copies views of a larger buffer, and the compressed forms of a body belong to its buffer.
-  let length = 0
-  for (const chunk of all) length += chunk.length
-  const body = Buffer.allocUnsafeSlow(length)
-  let at = 0
-  for (const chunk of all) at += chunk.copy(body, at)
-  return body
+  return concatOwn([Buffer.from(before), ...chunks, Buffer.from(beforeTotal + total + after)])
 }
 
 interface NewMember {

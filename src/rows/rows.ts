@@ -4,7 +4,7 @@
  * Invalid UTF-8 passes here; the check of the response has rejected it before.
  */
 
-import { readEnvelope } from '../core/envelope.ts'
+import { type Envelope, readEnvelope, readEnvelopeInTurns } from '../core/envelope.ts'
 import type { ByteRange } from '../core/envelope-scan.ts'
 import {
   backOverSpace,
@@ -20,7 +20,7 @@ import {
   skipSpace,
   valueIn,
 } from '../core/json-scan.ts'
-import { jsonInTurns } from '../core/long-values.ts'
+import { concatInTurns, jsonInTurns } from '../core/long-values.ts'
 import type { RowRanges } from '../core/response.ts'
 
 export class UnreadableRowsError extends Error {
@@ -36,19 +36,32 @@ export class UnreadableRowsError extends Error {
 /** A cached response is the same buffer for each request, so its rows are found once. */
 const rowsByBody = new WeakMap<Buffer, RowsResult>()
 
+/** A longer body is walked over in turns of the event loop, and each of its rows is found. */
+const LONG_BODY_BYTES = 256 * 1024
+
 /** Returns the rows of a successful response. `checked`: those that were found when the response was checked. */
-export function rowsOf(body: Buffer, checked?: RowRanges): RowsResult {
+export async function rowsOf(body: Buffer, checked?: RowRanges): Promise<RowsResult> {
   const known = rowsByBody.get(body)
   if (known !== undefined) return known
-  const found = checked === undefined ? findRows(body) : toRows(body, checked)
+  const isLong = checked === undefined && body.length > LONG_BODY_BYTES
+  const found = isLong ? ofEnvelope(body, await readEnvelopeInTurns(body)) : findRows(body, checked)
   rowsByBody.set(body, found)
   return found
 }
 
 /** Prints parsed rows as the rows of a response, in turns of the event loop. */
 export async function printRows(items: readonly object[]): Promise<Rows> {
-  const bytes = await jsonInTurns(items)
-  return { bytes, from: 1, to: bytes.length - 1, total: items.length, known: {} }
+  const chunks: Buffer[] = []
+  const ranges = new Uint32Array(items.length * 2)
+  let at = 0
+  for (const [row, item] of items.entries()) {
+    const text = await jsonInTurns(item)
+    ranges.set([at, at + text.length], row * 2)
+    at += text.length + COMMA_BYTES.length
+    chunks.push(text, COMMA_BYTES)
+  }
+  const bytes = await concatInTurns(chunks)
+  return { bytes, from: 0, to: bytes.length, total: items.length, known: { ranges } }
 }
 
 export interface RowCursor {
@@ -198,8 +211,8 @@ const MIN_BYTES_PER_BRACKET = 48
  * The shortcut assumes rows of one kind. Rows of several kinds, followed by members that look like the usual ending, are
  * detected when the rows are read to their end (`isEndOfRows`). The members of the envelope may be in any order.
  */
-export function findRows(bytes: Buffer): RowsResult {
-  return findByEnding(bytes) ?? findByCheck(bytes)
+export function findRows(bytes: Buffer, checked?: RowRanges): RowsResult {
+  return checked === undefined ? (findByEnding(bytes) ?? findByCheck(bytes)) : toRows(bytes, checked)
 }
 
 /** Returns undefined if the ending is unusual or ambiguous. */
@@ -240,7 +253,10 @@ function isEndOfRows({ bytes, from, total }: Rows, at: number): boolean {
 }
 
 function findByCheck(bytes: Buffer): RowsResult {
-  const envelope = readEnvelope(bytes)
+  return ofEnvelope(bytes, readEnvelope(bytes))
+}
+
+function ofEnvelope(bytes: Buffer, envelope: Envelope): RowsResult {
   if (!envelope.ok) return refused(envelope.reason)
   return envelope.error === 0 ? toRows(bytes, envelope.rows) : refused('error is not 0')
 }

@@ -4,6 +4,7 @@
  * Response headers that are not read here (Set-Cookie, Location, ETag, …) are dropped.
  */
 import type { IncomingHttpHeaders } from 'node:http'
+import { concatOwn } from '../core/long-values.ts'
 import type { Layout, NodeCall, NodeFailure, NodeResponse } from '../core/node-call.ts'
 import type { NodeFault } from '../core/node-faults.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
@@ -138,39 +139,44 @@ function parseMediaType(value: HeaderValue): string {
   return /^[a-z0-9.+-]{1,64}\/[a-z0-9.+-]{1,64}$/.test(type) ? type : 'none'
 }
 
-const INITIAL_BUFFER_BYTES = 16 * 1024
-/** A Content-Length is trusted for the initial buffer up to this size. */
-const MAX_INITIAL_BUFFER_BYTES = 1024 * 1024
+const MIN_BLOCK_BYTES = 16 * 1024
+const MAX_BLOCK_BYTES = 1024 * 1024
 
 /**
- * Collects a body in one buffer. A list of chunks would cost a hundred bytes of bookkeeping for each: a node that sends
+ * Collects a body in blocks. A list of chunks would cost a hundred bytes of bookkeeping for each: a node that sends
  * single bytes could exceed the limit on the response a hundredfold.
  */
 export class BodyCollector {
-  #buffer: Buffer
-  #length = 0
+  readonly #full: Buffer[] = []
+  #block: Buffer
+  /** Bytes of the block that are used. */
+  #used = 0
 
-  constructor(contentLength: number | undefined) {
-    const size = Math.min(contentLength ?? INITIAL_BUFFER_BYTES, MAX_INITIAL_BUFFER_BYTES)
-    this.#buffer = Buffer.allocUnsafeSlow(size)
+  /** A Content-Length is trusted up to the size of a block. */
+  constructor(contentLength = MIN_BLOCK_BYTES) {
+    this.#block = Buffer.allocUnsafeSlow(Math.min(contentLength, MAX_BLOCK_BYTES))
   }
 
   append(chunk: Buffer): void {
-    const needed = this.#length + chunk.length
-    if (needed > this.#buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#buffer.length * 2))
-      this.#buffer.copy(larger, 0, 0, this.#length)
-      this.#buffer = larger
+    for (let at = 0; at < chunk.length; ) {
+      if (this.#used === this.#block.length) this.#addBlock()
+      const copied = chunk.copy(this.#block, this.#used, at)
+      this.#used += copied
+      at += copied
     }
-    this.#length += chunk.copy(this.#buffer, this.#length)
+  }
+
+  #addBlock(): void {
+    this.#full.push(this.#block)
+    const bytes = Math.max(MIN_BLOCK_BYTES, 2 * this.#block.length)
+    this.#block = Buffer.allocUnsafeSlow(Math.min(bytes, MAX_BLOCK_BYTES))
+    this.#used = 0
   }
 
   /** Returns the body in a buffer of exactly its size, because the cache would also store unused capacity. */
-  bytes(): Buffer {
-    if (this.#length === this.#buffer.length) return this.#buffer
-    const exact = Buffer.allocUnsafeSlow(this.#length)
-    this.#buffer.copy(exact, 0, 0, this.#length)
-    return exact
+  bytes(): Buffer | Promise<Buffer> {
+    if (this.#full.length === 0 && this.#used === this.#block.length) return this.#block
+    return concatOwn([...this.#full, this.#block.subarray(0, this.#used)])
   }
 }
 

@@ -255,7 +255,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     this.#stream?.push(null)
-    if (this.#head !== undefined && this.#body !== undefined) this.#succeed(this.#head, this.#body.bytes())
+    const head = this.#head
+    if (head === undefined || this.#body === undefined) return
+    const body = this.#body.bytes()
+    if (body instanceof Promise) void body.then((whole) => this.#succeed(head, whole))
+    else this.#succeed(head, body)
   }
 
   onResponseError(_: Controller | undefined, error: Error): void {

@@ -30,7 +30,8 @@ export async function mergeCollection(
     if (merged.ok) {
       for (const [at, { node, total }] of remaining.entries()) report.addRows(node, merged.rowsTaken[at] ?? 0, total)
       const { chunks, total } = merged
-      if (!options.inParts) return createResponse(createCollectionBody(merged, frameOf(membersOf(report))), report)
+      if (!options.inParts)
+        return createResponse(await createCollectionBody(merged, frameOf(membersOf(report))), report)
       return createAllRowsResponse({ chunks, total }, report, membersOf(report))
     }
     reportFailure(remaining[merged.input]?.node ?? 'unknown', merged, report)
@@ -70,12 +71,12 @@ export function createResponse(body: Buffer, report: NodeReport): EnvelopeRespon
 }
 
 /** `others`: further members of `data`. */
-export function createAllRowsResponse(
+export async function createAllRowsResponse(
   { chunks, total }: { readonly chunks: readonly Buffer[]; readonly total: number },
   report: NodeReport,
   others: Readonly<Record<string, unknown>> = {},
-): EnvelopeResponse<AllRowsOrigin> {
-  const body = createCollectionBody({ chunks: [], total }, frameOf(others))
+): Promise<EnvelopeResponse<AllRowsOrigin>> {
+  const body = await createCollectionBody({ chunks: [], total }, frameOf(others))
   const { fetchedParts, madeOf } = report
   const origin = { ...madeOf, kind: 'allRows', rowParts: chunks, fetchedParts } as const
   return { kind: 'envelope', status: 200, body, errorNumber: 0, origin }

@@ -187,14 +187,7 @@ function request(client: Client, path: string, take: (body: Buffer) => void): Pr
         collected = new BodyCollector(Number(headers['content-length']))
       },
       onResponseData: (_controller, chunk) => collected.append(chunk),
-      onResponseEnd() {
-        try {
-          take(collected.bytes())
-          resolve()
-        } catch (error) {
-          reject(error)
-        }
-      },
+      onResponseEnd: () => void Promise.resolve(collected.bytes()).then(take).then(resolve, reject),
       onResponseError: (_controller, error) => reject(error),
     }
     client.dispatch({ path, method: 'GET' }, handler)

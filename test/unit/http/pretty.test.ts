@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
-import { pretty } from '../../../src/representation/pretty.ts'
+import { indentWithin, pretty } from '../../../src/representation/pretty.ts'
 
 const stringified = (text: string) => `${JSON.stringify(JSON.parse(text), null, 3)}\n`
 
@@ -14,6 +14,15 @@ t.test('equals JSON.stringify with three spaces, whatever the value and its whit
     }),
     { numRuns: 300 },
   )
+})
+
+t.test('long bodies are indented in blocks without a difference', async (t) => {
+  const long = 'x"\\'.repeat(150_000)
+  const values = [long, [long, long], { [long]: 1 }, Array.from({ length: 50_000 }, (_, id) => ({ id, group: [] }))]
+  for (const [at, value] of values.entries()) {
+    const text = JSON.stringify(value)
+    t.ok((await indentWithin(Buffer.from(text))).equals(Buffer.from(stringified(text))), `value ${at}`)
+  }
 })
 
 t.test('numbers, escapes and the order of names do not change', async (t) => {

@@ -31,7 +31,7 @@ t.test('the rows that the check of a response finds are the rows that a walk ove
     fc.asyncProperty(response, async ({ bytes, isAmbiguous }) => {
       const [envelope, walked] = [await readEnvelopeInTurns(bytes), findRows(bytes)]
       if (isAmbiguous || !envelope.ok) return isAmbiguous && !envelope.ok
-      const found = rowsOf(bytes, envelope.rows)
+      const found = await rowsOf(bytes, envelope.rows)
       if (!found.ok || !walked.ok) return false
       if (found.rows.known.ranges !== undefined) used++
       const read = (page: Rows) => {

@@ -147,5 +147,5 @@ export interface Page {
 export async function pageOf(parts: readonly MergeInput[], how: MergeOptions): Promise<Page> {
   const joined = await mergeRows(parts, how)
   if (!joined.ok) throw new Error(joined.reason)
-  return JSON.parse(createCollectionBody(joined).toString()).data
+  return JSON.parse((await createCollectionBody(joined)).toString()).data
 }

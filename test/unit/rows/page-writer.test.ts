@@ -74,7 +74,7 @@ t.test('texts are sorted by themselves', async (t) => {
   ].map((texts) => ({ rows: partOf(texts), isSorted: false }))
   const merged = await mergeRows(inputs, { ...how, source: sources.catalogue, sort: '-' })
   t.equal(
-    merged.ok && createCollectionBody(merged).toString(),
+    merged.ok && (await createCollectionBody(merged)).toString(),
     '{"error":0,"data":{"items":["c","B","b","a","A"],"totalItems":5}}',
   )
 })
@@ -108,7 +108,7 @@ t.test('rows have the name of their node, and failed_nodes follows the items', a
   })
   const merged = await mergeRows(inputs, { ...how, source: { engine: 'array' }, sort: undefined })
   t.equal(
-    merged.ok && createCollectionBody(merged, frameOf({ failed_nodes: ['x'] })).toString(),
+    merged.ok && (await createCollectionBody(merged, frameOf({ failed_nodes: ['x'] }))).toString(),
     '{"error":0,"data":{"items":[{"node_name":"master","version":"v master"},{"node_name":"worker-1","version":"v worker-1"}],"totalItems":2,"failed_nodes":["x"]}}',
   )
   t.strictSame(merged.ok && merged.rowsTaken, [1, 1])

@@ -1,6 +1,8 @@
 /** Malicious responses: a node is foreign input. */
+import { randomBytes } from 'node:crypto'
 import zlib from 'node:zlib'
 import t from 'tap'
+import { BodyCollector } from '../../../src/upstream/node-response.ts'
 import { clusterOf, fakeNode, get, put, rawNode } from './fake-node.ts'
 
 const JSON_TYPE = 'Content-Type: application/json\r\n'
@@ -108,6 +110,25 @@ t.test('a response in ten thousand chunks is complete', async (t) => {
   const node = await rawNode(t, `HTTP/1.1 200 OK\r\n${JSON_TYPE}Transfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`)
   const result = await clusterOf(t, node.url).call(get())
   t.equal(result.ok && result.response.body.toString(), text)
+})
+
+t.test('a body is collected in a buffer of its size', async (t) => {
+  const bytes = randomBytes(3 * 1024 * 1024 + 1)
+  for (const size of [0, 1, 16 * 1024, 16 * 1024 + 1, 1024 * 1024, 1024 * 1024 + 1, bytes.length]) {
+    for (const [chunkBytes, contentLength] of [
+      [1000, undefined],
+      [64 * 1024, size],
+      [2 * 1024 * 1024, 1],
+      [7777, 0],
+    ]) {
+      const collector = new BodyCollector(contentLength)
+      for (let at = 0; at < size; at += chunkBytes ?? 1)
+        collector.append(bytes.subarray(at, Math.min(size, at + (chunkBytes ?? 1))))
+      const body = await collector.bytes()
+      const isExact = body.equals(bytes.subarray(0, size)) && body.buffer.byteLength === size
+      t.ok(isExact, `${size} bytes in chunks of ${chunkBytes}, Content-Length ${contentLength}`)
+    }
+  }
 })
 
 t.test('status 401 is not retried', async (t) => {
