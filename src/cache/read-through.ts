@@ -124,6 +124,8 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
   const { ttl } = stored
   const arrivedWithin = arrivalLimitOf(context.request)
   if (arrivedWithin !== undefined && age - stored.fetchTime >= arrivedWithin) return fetchOrServeStale(path, context)
+  if (age >= ttl && typeof context.request.reuse === 'object' && context.request.reuse.mayBeExpired)
+    return serve(hit, { hit: true })
   if (age < ttl) {
     refreshAhead.onHit(context, hit)
     divergenceCheck?.(context, hit)

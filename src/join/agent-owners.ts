@@ -59,7 +59,7 @@ export function createAgentOwners(ports: AgentOwnersPorts) {
      */
     ownerOf: async (id: string, request: EdgeRequest): Promise<string> => {
       if (id === MANAGER_AGENT_ID) return view.master().name
-      const owner = (await table.current(request)).get(id)
+      const owner = (await table.soon(request))?.get(id)
       return owner === undefined ? verifiedOwner(id, request) : nodeOrThrow(nodeOf(id, owner, view))
     },
     /** Asks the master now for all these ids; the master is the node of ids that do not exist. Throws 931 if it does not respond. */
@@ -128,12 +128,16 @@ export function createOwnerTable({ lookup, lifetimes, clock }: OwnerTablePorts) 
   let refreshStartedAt = 0
   let failure: { readonly error: EdgeError; readonly at: number } | undefined
 
+  const intervalFor = (duration: number) =>
+    Math.max(lifetimes().ttl, MIN_REFRESH_INTERVAL_MS, duration * MIN_INTERVAL_PER_DURATION)
   const readSnapshot = async (request: EdgeRequest): Promise<Snapshot> => {
     const startedAt = clock()
     try {
-      const { owners, age } = await lookup.findAll(request)
-      const duration = clock() - startedAt
-      const refreshInterval = Math.max(lifetimes().ttl, MIN_REFRESH_INTERVAL_MS, duration * MIN_INTERVAL_PER_DURATION)
+      // A replica that reads the pages of another one has half of the interval left.
+      const { owners, age, fetchTime } = await lookup.findAll(request, (ms) =>
+        Math.max(lifetimes().ttl, intervalFor(ms) / 2),
+      )
+      const refreshInterval = intervalFor(Math.max(fetchTime, clock() - startedAt))
       snapshot = { owners, asOf: startedAt - age, refreshInterval }
       return snapshot
     } catch (error) {
@@ -153,21 +157,28 @@ export function createOwnerTable({ lookup, lifetimes, clock }: OwnerTablePorts) 
     })
     return refreshing
   }
+  const current = async (request: EdgeRequest): Promise<AgentOwnerMap> => {
+    const old = snapshot
+    if (old === undefined) return (await refresh(request)).owners
+    const age = clock() - old.asOf
+    if (age < old.refreshInterval) return old.owners
+    const next = refresh(request)
+    if (age >= old.refreshInterval + lifetimes().staleIfError) return (await next).owners
+    const nextOrOld = next.catch(() => old)
+    if (age < 2 * old.refreshInterval) return old.owners
+    return (await withTimeout(nextOrOld, leftToWait(), old)).owners
+  }
+  const leftToWait = () => MAX_REFRESH_WAIT_MS - (clock() - refreshStartedAt)
   return {
     /**
      * Returns the table if it is fresh. From then to twice that age it is returned while it is refreshed; an older table is
      * refreshed first, and returned only if the master cannot be asked. Throws 931.
      */
-    current: async (request: EdgeRequest): Promise<AgentOwnerMap> => {
-      const old = snapshot
-      if (old === undefined) return (await refresh(request)).owners
-      const age = clock() - old.asOf
-      if (age < old.refreshInterval) return old.owners
-      const next = refresh(request)
-      if (age >= old.refreshInterval + lifetimes().staleIfError) return (await next).owners
-      const nextOrOld = next.catch(() => old)
-      if (age < 2 * old.refreshInterval) return old.owners
-      return (await withTimeout(nextOrOld, MAX_REFRESH_WAIT_MS - (clock() - refreshStartedAt), old)).owners
+    current,
+    /** As `current`. Resolves to undefined while there is none, and a refresh takes longer: a large cluster needs many calls. */
+    soon: (request: EdgeRequest): Promise<AgentOwnerMap | undefined> => {
+      const owners = current(request)
+      return withTimeout(owners, leftToWait(), undefined)
     },
     /** Sets the owners of agents that were looked up since, without those that do not exist. Tables in use do not change. */
     correct: (ids: readonly string[], found: AgentOwnerMap): void => {

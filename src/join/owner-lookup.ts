@@ -57,10 +57,12 @@ export interface OwnerLookupPorts {
   readonly read: Handler<EdgeRead>
 }
 
-interface AllOwners {
+export interface AllOwners {
   readonly owners: Map<string, AgentOwner>
   /** Age of the oldest response that it was read from, in milliseconds. */
   readonly age: number
+  /** Milliseconds that the calls for all of them took, whichever replica sent them. */
+  readonly fetchTime: number
 }
 
 const FIELDS = 'id,node_name,status'
@@ -77,10 +79,14 @@ export function createOwnerLookup({ endpoints, read }: OwnerLookupPorts) {
   return {
     /**
      * Returns the owners of all agents; may be served from the cache. Throws 931. The table has a stale time of its own, so it
-     * is not made of stale responses.
+     * is not made of stale responses. `maxAge`: of pages that took these milliseconds to fetch.
      */
-    findAll: (request: EdgeRequest): Promise<AllOwners> =>
-      readPages({ ...createSharedCall(request, endpoints.agents), reuse: NOT_STALE }, read),
+    findAll: async (request: EdgeRequest, maxAge: (fetchTime: number) => number): Promise<AllOwners> => {
+      const call = createSharedCall(request, endpoints.agents)
+      // Of a large cluster, the pages that another replica has read outlive their lifetime.
+      const stored = await readPages({ ...call, reuse: { ...NOT_STALE, mayBeExpired: true } }, read)
+      return stored.age <= maxAge(stored.fetchTime) ? stored : readPages({ ...call, reuse: NOT_STALE }, read)
+    },
     /** Returns the current owners of these agents, without those that do not exist. Throws 931. */
     find: async (ids: readonly string[], request: EdgeRequest): Promise<AgentOwnerMap> => {
       const call = createCall(request, endpoints.agents)
@@ -154,7 +160,7 @@ async function readByIds(call: EdgeRead, read: Handler<EdgeRead>, ids: readonly 
 
 async function readPages(call: EdgeRead, read: Handler<EdgeRead>, first?: EdgeResponse): Promise<AllOwners> {
   const owners = new Map<string, AgentOwner>()
-  let age = 0
+  let [age, fetchTime] = [0, 0]
   let total = 1
   for (let page = 0; page * MAX_LIMIT < total && page < MAX_PAGES; page += 1) {
     const query = { select: FIELDS, limit: `${MAX_LIMIT}`, offset: `${page * MAX_LIMIT}` }
@@ -162,13 +168,15 @@ async function readPages(call: EdgeRead, read: Handler<EdgeRead>, first?: EdgeRe
     // Cached pages come without a turn of the event loop between them.
     if (response.kind === 'envelope') {
       await waitForJsonTurn(response.body.length)
-      age = Math.max(age, cachedOf(response)?.age ?? 0)
+      const cached = cachedOf(response)
+      age = Math.max(age, cached?.age ?? 0)
+      fetchTime += cached?.response.fetchTime ?? 0
     }
     const data = dataOf(response)
     total = Number(ownField(data, 'totalItems'))
     for (const [id, owner] of ownersIn(data)) owners.set(id, owner)
   }
-  return { owners, age }
+  return { owners, age, fetchTime }
 }
 
 /** Throws 931 for all failures of the master, except wrong credentials (901) and rate limits (903) of the caller. */

@@ -60,7 +60,8 @@ export async function* pricesOfReads(
     const before = simulator.seen.length
     const answer = await fetch(edge.url + target, { headers: { authorization: edge.authorization('admin') } })
     const text = await answer.text()
-    const urls = simulator.seen.slice(before).flatMap(({ url }) => (url === '/' ? [] : [url]))
+    const isProbe = (url: string) => url === '/' || (url === '/version' && path !== url)
+    const urls = simulator.seen.slice(before).flatMap(({ url }) => (isProbe(url) ? [] : [url]))
     const calls = urls.filter((url) => !url.includes(OF_OWNERS))
     yield { path, target, calls, ownerCalls: urls.length - calls.length, headers: answer.headers, text }
   }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
 import { createOwnerTable } from '../../../src/join/agent-owners.ts'
-import type { AgentOwner } from '../../../src/join/owner-lookup.ts'
+import type { AgentOwner, AllOwners } from '../../../src/join/owner-lookup.ts'
 import { createLatch, edgeRequest, ManualClock, settle } from '../../support/edge-requests.ts'
 
 const ownedBy = (node: string): AgentOwner => ({ kind: 'node', node })
@@ -12,9 +12,10 @@ const STALE = 60_000
 function createTable() {
   const clock = new ManualClock()
   let calls = 0
-  let respond: () => Promise<{ owners: Map<string, AgentOwner>; age: number }> = async () => ({
+  let respond: () => Promise<AllOwners> = async () => ({
     owners: new Map([['001', ownedBy(`n${calls}`)]]),
     age: 0,
+    fetchTime: 0,
   })
   const findAll = () => {
     calls += 1
@@ -54,7 +55,7 @@ t.test(
 
 t.test('the age of cached responses counts', async (t) => {
   const { clock, node, calls, master } = createTable()
-  master(async () => ({ owners: new Map([['001', ownedBy('cached')]]), age: FRESH - 10 }))
+  master(async () => ({ owners: new Map([['001', ownedBy('cached')]]), age: FRESH - 10, fetchTime: 0 }))
   t.equal(await node(), 'cached')
   clock.now += 10
   await node()
@@ -66,7 +67,7 @@ t.test('a slow refresh takes at most a tenth of the time', async (t) => {
   const { clock, node, calls, master } = createTable()
   master(async () => {
     clock.now += 2000
-    return { owners: new Map([['001', ownedBy('slow')]]), age: 0 }
+    return { owners: new Map([['001', ownedBy('slow')]]), age: 0, fetchTime: 2000 }
   })
   await node()
   clock.now += 17_000
@@ -93,7 +94,7 @@ t.test(
     t.equal(await node(), 'n1')
     clock.now += 1001
     await t.rejects(node(), { code: 931 })
-    master(async () => ({ owners: new Map([['001', ownedBy('back')]]), age: 0 }))
+    master(async () => ({ owners: new Map([['001', ownedBy('back')]]), age: 0, fetchTime: 0 }))
     clock.now += 1001
     t.equal(await node(), 'back')
   },
@@ -105,7 +106,7 @@ t.test('requests use the old table while the master does not respond', async (t)
   const { opened, open } = createLatch()
   master(async () => {
     await opened
-    return { owners: new Map([['001', ownedBy('late')]]), age: 0 }
+    return { owners: new Map([['001', ownedBy('late')]]), age: 0, fetchTime: 0 }
   })
   clock.now += 3 * FRESH
   t.equal(await node(), 'n1', 'before the master responds')
@@ -136,7 +137,7 @@ t.test('credentials that the master refuses fail the refresh for one caller only
   const second = node()
   await settle()
   t.equal(calls(), 1)
-  master(async () => ({ owners: new Map([['001', ownedBy('mine')]]), age: 0 }))
+  master(async () => ({ owners: new Map([['001', ownedBy('mine')]]), age: 0, fetchTime: 0 }))
   refuse()
   await t.rejects(first, { code: 901 })
   t.equal(await second, 'mine')
