@@ -14,7 +14,7 @@ import type { Config } from '../config/schema.ts'
 import { etagOf } from '../core/envelope.ts'
 import { jsonInTurns } from '../core/long-values.ts'
 import { type EdgeRead, type Handler, nameOf } from '../core/request.ts'
-import { type EnvelopeResponse, envelopeOfStored, StoredForms } from '../core/response.ts'
+import { type EnvelopeResponse, envelopeOfStored, NEVER_STALE, StoredForms } from '../core/response.ts'
 import type { RecordStages } from '../core/trace.ts'
 import { NO_FLAGS } from '../http/edge-request.ts'
 import { buildPipeline } from '../pipeline.ts'
@@ -161,15 +161,8 @@ function describeOnce(build: () => Promise<object>) {
 
 /** The document changes with the version of the edge only, so clients may store and revalidate it. */
 async function responseOf(body: Buffer): Promise<EnvelopeResponse> {
-  const times = { ttl: 0, staleWhileRevalidate: 0, staleIfError: 0, staleInOutage: 0, staleWhileHot: 0, fetchTime: 0 }
-  const content = {
-    status: 200,
-    errorNumber: 0,
-    contentType: '',
-    body,
-    etag: await etagOf(body),
-    forms: new StoredForms(),
-  }
-  const response = { ...content, ...times, clusterStatus: '', rowBytes: 0 }
+  const content = { kind: 'response', status: 200, errorNumber: 0, contentType: '', body, clusterStatus: '' } as const
+  const times = { ttl: 0, ...NEVER_STALE, fetchTime: 0 }
+  const response = { ...content, ...times, etag: await etagOf(body), forms: new StoredForms() }
   return envelopeOfStored({ kind: 'stored', response, age: 0, status: { fwd: 'bypass' } })
 }

@@ -14,10 +14,11 @@ import { isOutageFailure } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { faultRules, type NodeFault } from '../core/node-faults.ts'
 import { growingLru } from '../core/recently-used.ts'
+import { bytesOf, type StoredBytes } from '../core/response.ts'
 import { type Clock, systemClock, withTimeout } from '../core/timing.ts'
 import { ownField, parseJson } from '../core/values.ts'
 import type { RecheckPace } from './recheck-pace.ts'
-import type { BytesKey, BytesLookup, EpochStore, NewBytes } from './stores/contract.ts'
+import type { BytesKey, BytesLookup, EpochStore, NewEntry } from './stores/contract.ts'
 
 /** What writes invalidate that end tokens: of any user, or of one (catalogue/newer-contract/security.ts). */
 export const RIGHTS_TAG = 'rights'
@@ -170,7 +171,7 @@ export class AcceptedTokens {
     if (begun === undefined || begun.since > acceptedAt) return
     const now = await this.#options.store.lookup(place.series, place.tags)
     // A change since then may have ended the token, so that it must be checked.
-    if (epochsText(begun.before) === epochsText(now)) await this.#add(place, now, acceptedAt)
+    if (epochsText(begun.before) === epochsText(now)) await this.#add(place, now, this.#clock.elapsed() - acceptedAt)
   }
 
   #placeOf({ text, node, user, series, issuedAt, expiresAt }: ClaimedToken): Place {
@@ -195,10 +196,9 @@ export class AcceptedTokens {
     const id = `${place.own} ${epochsText(before)}`
     const begun = this.#unknown.get(id)
     if (begun !== undefined) return begun
-    const since = this.#clock.elapsed()
     const ask = async () => {
       const isAccepted = await node.askOfUnknown()
-      if (isAccepted) await Promise.all([this.#addGenuine(place, issueTime), this.#add(place, before, since)])
+      if (isAccepted) await Promise.all([this.#addGenuine(place, issueTime), this.#add(place, before)])
       return isAccepted
     }
     const asking = ask().finally(() => this.#unknown.delete(id))
@@ -235,11 +235,10 @@ export class AcceptedTokens {
     const { store, pace } = this.#options
     const { place, node } = round.reduce((a, b) => (b.place.issuedAt < a.place.issuedAt ? b : a))
     const before = await store.lookup(place.series, place.tags)
-    const since = this.#clock.elapsed()
     const known = acceptedIn(before)
     const isKnown = known !== undefined && known.from <= place.issuedAt && known.age < pace.interval()
     if (isKnown || (await node.ask(true))) {
-      if (!isKnown) await this.#add(place, before, since)
+      if (!isKnown) await this.#add(place, before)
       for (const { resolve } of round) resolve(true)
       return []
     }
@@ -258,47 +257,42 @@ export class AcceptedTokens {
     return this.#isRecent(known) ? nothingToNote : this.#noteLater(place, lookup)
   }
 
-  /** Returns the function that notes the answer to a call that is sent from now on. */
+  /** Returns the function that notes the answer to a call that is sent from now on. `before`: what was just looked up. */
   #noteLater(place: Place, before: BytesLookup): Acceptance['noteAnswer'] {
-    const since = this.#clock.elapsed()
     // Only a part of all answers, and none of them depends on it.
-    return () => void this.#add(place, before, since).catch(nothingToNote)
+    return () => void this.#add(place, before).catch(nothingToNote)
   }
 
-  /** Stores that the node accepted the token after `since`, when `before` was looked up. */
-  async #add({ series, tags, issuedAt, expiresAt }: Place, before: BytesLookup, since: number): Promise<void> {
+  /**
+   * Stores that the node accepted the token after `before` was looked up. `initialAge`: milliseconds before that lookup at
+   * which the call for it began.
+   */
+  async #add({ series, tags, issuedAt, expiresAt }: Place, before: BytesLookup, initialAge = 0): Promise<void> {
     const known = acceptedIn(this.#options.store.lookupLocal(series, tags) ?? before)
     // The acceptance of an older token covers more.
     if (known !== undefined && known.from < issuedAt && this.#isRecent(known)) return
     const { pace, hasOutageMode } = this.#options
     const ttl = pace.longest()
     const left = hasOutageMode?.() === true ? expiresAt - this.#clock.wall() - ttl : 0
-    await this.#save(before, since, { key: series, tags, ttl, staleInOutage: Math.max(0, left) }, { from: issuedAt })
+    const stored = bytesOf({ from: issuedAt }, ttl, Math.max(0, left))
+    await this.#save(before, { key: series, tags, stored, initialAge })
   }
 
   async #addGenuine({ own, expiresAt }: Place, issueTime: number): Promise<void> {
-    const since = this.#clock.elapsed()
     const before = await this.#options.store.lookup(own, GENUINE_TAGS)
     if (before.kind === 'hit') return
-    const place = { key: own, tags: GENUINE_TAGS, ttl: expiresAt - this.#clock.wall() }
-    await this.#save(before, since, place, { issueTime })
+    const stored = bytesOf({ issueTime }, expiresAt - this.#clock.wall())
+    await this.#save(before, { key: own, tags: GENUINE_TAGS, stored })
   }
 
   #isRecent({ age }: { readonly age: number }): boolean {
     return age < this.#options.pace.interval() / 2
   }
 
-  /** `before`: what was looked up at `since`, before the node answered. */
-  async #save(
-    before: BytesLookup,
-    since: number,
-    place: Pick<NewBytes, 'key' | 'tags' | 'ttl' | 'staleInOutage'>,
-    content: object,
-  ): Promise<void> {
-    if (before.kind === 'unavailable' || before.epochs.fenced || place.ttl <= 0) return
-    const bytes = Buffer.from(JSON.stringify(content))
-    const age = this.#clock.elapsed() - since
-    await this.#options.store.store({ ...place, epochs: before.epochs, bytes, age })
+  /** `before`: what was looked up before the node answered. */
+  async #save(before: BytesLookup, entry: Omit<NewEntry<StoredBytes, BytesKey>, 'epochs'>): Promise<void> {
+    if (before.kind === 'unavailable' || before.epochs.fenced || entry.stored.ttl <= 0) return
+    await this.#options.store.store({ ...entry, epochs: before.epochs })
   }
 }
 

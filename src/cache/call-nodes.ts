@@ -6,15 +6,15 @@ import { AbandonedError } from '../core/presence.ts'
 import type { EdgeRead, Handler } from '../core/request.ts'
 import {
   type AgedResponse,
+  type CacheableResponse,
   type CacheIndex,
-  type EdgeResponse,
-  type EnvelopeResponse,
   isProblem,
   type Lookup,
   PROBLEM_TYPE,
   partsOf,
+  type ReadResponse,
   StoredForms,
-  type StoredResponse,
+  type StoredRead,
 } from '../core/response.ts'
 import { type TimeLimits, withTimeout } from '../core/timing.ts'
 import type { CacheTarget, ResolveTarget } from './key.ts'
@@ -58,15 +58,15 @@ export type FetchResult = { readonly collapsed?: true } & (
   | {
       /** A success that the cache and clients may store. It is not stored if it is stale, because a part of it is. */
       readonly kind: 'cacheable'
-      readonly response: EnvelopeResponse
+      readonly response: CacheableResponse
       readonly entry: AgedResponse
       /** The store confirmed that it has the response. */
       readonly stored?: true
     }
   /** `uncacheable`: a success that may not be stored. `refused`: an error of the manager, which its nodes did not cause. */
-  | { readonly kind: 'uncacheable' | 'refused'; readonly response: EdgeResponse }
+  | { readonly kind: 'uncacheable' | 'refused'; readonly response: ReadResponse }
   /** The response reports that nodes failed. */
-  | { readonly kind: 'failed'; readonly response: EdgeResponse; readonly code: number }
+  | { readonly kind: 'failed'; readonly response: ReadResponse; readonly code: number }
 )
 
 export interface Fetched {
@@ -86,7 +86,7 @@ const MAX_STORING_WAIT_MS = 50
  */
 export async function callNodes(
   ports: CachePorts,
-  next: Handler<EdgeRead>,
+  next: Handler<EdgeRead, ReadResponse>,
   context: ReadContext,
   lookup: Lookup,
 ): Promise<Fetched> {
@@ -94,7 +94,7 @@ export async function callNodes(
   const started = ports.clock()
   const emit = (outcome: 'stored' | 'notStorable' | 'failed') =>
     ports.onEvent({ kind: 'fetch', group, outcome, ms: ports.clock() - started })
-  let response: EdgeResponse
+  let response: ReadResponse
   try {
     response = await next(nodeRequest(ports, context, lookup))
   } catch (fault) {
@@ -109,7 +109,7 @@ export async function callNodes(
 /** A response, the lookup that was made before it was fetched, and the milliseconds that its fetch took. */
 interface NewResponse {
   readonly lookup: Lookup
-  readonly response: EdgeResponse
+  readonly response: ReadResponse
   readonly fetchTime: number
 }
 
@@ -122,25 +122,31 @@ export async function storeResponse(
   const { policy, key, tags, info } = context.target
   const epochs = lookup.kind === 'unavailable' || lookup.epochs.fenced ? undefined : lookup.epochs
   if (epochs === undefined || !isStorable(response)) return { result: unstoredResult(response) }
-  const { status, errorNumber, body, origin } = response
-  const { clusterStatus, oldestPartAge: initialAge, partsFreshFor } = partsOf(origin)
+  const { clusterStatus, oldestPartAge: initialAge, partsFreshFor } = partsOf(response.origin)
   const lifetimes = lifetimesOf(ports, context)
   // Without parts that were stored here, the age is that of a cache in front of the node.
   const isOfNodes = partsFreshFor === Number.POSITIVE_INFINITY
   const freshFor = isOfNodes ? lifetimes.ttl - initialAge : Math.min(lifetimes.ttl, partsFreshFor)
   const age = fetchTime + initialAge
-  const rowBytes = origin.kind === 'snapshot' ? origin.rowBytes : 0
-  const stale = { stale: staleRuleOf(policy, errorNumber) }
+  const stale = { stale: staleRuleOf(policy, errorNumberOf(response)) }
   const times = { ttl: age + freshFor, ...staleTimesOf(stale, lifetimes, fetchTime), fetchTime }
-  const contentType = isProblem(response) ? PROBLEM_TYPE : ''
-  const content = { status, errorNumber, contentType, body, etag: await etagOf(body), forms: new StoredForms() }
-  const stored: StoredResponse = { ...content, ...times, clusterStatus, rowBytes }
+  const stored: StoredRead = { ...(await contentOf(response)), ...times, clusterStatus }
   const result = { kind: 'cacheable', response, entry: { response: stored, age } } as const
   if (freshFor <= 0) return { result }
-  return { result, storing: ports.store.store({ key, tags, epochs, response: stored, initialAge, info }) }
+  return { result, storing: ports.store.store({ key, tags, epochs, stored, initialAge, info }) }
 }
 
-function unstoredResult(response: EdgeResponse): FetchResult {
+/** Returns what is stored of a response besides its times. */
+async function contentOf(response: CacheableResponse) {
+  const { body } = response
+  if (response.kind === 'snapshot') return { kind: response.kind, body, rowBytes: response.origin.rowBytes } as const
+  const { status, errorNumber } = response
+  const contentType = isProblem(response) ? PROBLEM_TYPE : ''
+  const etag = await etagOf(body)
+  return { kind: 'response', status, errorNumber, contentType, body, etag, forms: new StoredForms() } as const
+}
+
+function unstoredResult(response: ReadResponse): FetchResult {
   const code = reportedNodeFailure(response)
   if (code !== undefined) return { kind: 'failed', response, code }
   return { kind: errorNumberOf(response) === 0 ? 'uncacheable' : 'refused', response }

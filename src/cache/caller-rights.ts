@@ -6,8 +6,8 @@
 import type { EdgeError } from '../core/errors.ts'
 import { Problem } from '../core/errors.ts'
 import type { Caller } from '../core/request.ts'
-import { REFUSED_BY_RIGHTS } from '../core/response.ts'
-import { systemClock, withTimeout } from '../core/timing.ts'
+import { bytesOf, REFUSED_BY_RIGHTS } from '../core/response.ts'
+import { withTimeout } from '../core/timing.ts'
 import { isObject, parseJson } from '../core/values.ts'
 import { epochsText, RIGHTS_TAG, tagsOf } from './accepted-tokens.ts'
 import type { BytesKey, BytesLookup, EpochStore } from './stores/contract.ts'
@@ -67,14 +67,12 @@ export class CallerRights {
     caller: Caller,
     { key, tags, before }: { readonly key: BytesKey; readonly tags: readonly string[]; readonly before: BytesLookup },
   ): Promise<readonly string[] | undefined> {
-    const since = systemClock.elapsed()
     const policies = await this.#options.ask(caller).catch(() => undefined)
     if (!isObject(policies)) return undefined
     const allowed = allowedIn(policies)
     if (before.kind !== 'unavailable' && !before.epochs.fenced) {
-      const bytes = Buffer.from(JSON.stringify({ allowed }))
-      const times = { age: systemClock.elapsed() - since, ttl: this.#options.lifetime }
-      void this.#options.store.store({ key, tags, epochs: before.epochs, bytes, ...times }).catch(() => undefined)
+      const stored = bytesOf({ allowed }, this.#options.lifetime)
+      void this.#options.store.store({ key, tags, epochs: before.epochs, stored }).catch(() => undefined)
     }
     return allowed
   }

@@ -41,7 +41,8 @@ export async function compareResponses(
 ): Promise<Comparison> {
   try {
     if (epochs === undefined || !(await isUnchanged(store, target, epochs))) return INCONCLUSIVE
-    if (current.kind === 'envelope' && current.errorNumber !== 0 && !isPartial(current)) {
+    if (current.kind === 'file') return INCONCLUSIVE
+    if (current.errorNumber !== 0 && !isPartial(current)) {
       if (reportedNodeFailure(current) !== undefined) return INCONCLUSIVE
       const isSameRefusal = isStorable(current) && stored.equals(current.body)
       return isSameRefusal ? { outcome: 'same' } : { outcome: 'different', difference: 'error' }

@@ -105,9 +105,10 @@ export async function readEntry(
   if (typeof resolved === 'string' || resolved.key !== key) return { kind: 'otherPermissions' }
   const lookup = await ports.index.peek(key, resolved.tags)
   if (lookup.kind !== 'hit') return { kind: 'missing' }
-  const { body: bytes, etag, forms, ttl } = lookup.response
+  const { response } = lookup
+  const { body: bytes, ttl } = response
   const { fenced } = lookup.epochs
-  const encodings = encodedSizes(forms)
+  const [etag, encodings] = response.kind === 'response' ? [response.etag, encodedSizes(response.forms)] : ['', {}]
   return { kind: 'stored', etag, bytes, fenced, local: lookup.isLocal, freshFor: ttl - lookup.age, encodings }
 }
 

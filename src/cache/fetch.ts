@@ -3,12 +3,12 @@
  * by single flight, over all replicas by a fetch lock. The epochs of the response's tags, read before the call, decide
  * which requests may share it and whether the response may be stored.
  */
-import { isOutageFailure, nodeFailureOf } from '../core/envelope.ts'
+import { errorNumberOf, isOutageFailure, nodeFailureOf } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { AbandonedError } from '../core/presence.ts'
 import { growingLru } from '../core/recently-used.ts'
 import { type EdgeRead, type Handler, NO_COST, type RequestClient } from '../core/request.ts'
-import { type AgedResponse, envelopeOfStored, type Lookup } from '../core/response.ts'
+import { type AgedResponse, type Lookup, type ReadResponse, responseOf } from '../core/response.ts'
 import { timeLimitOf, withTimeout } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
 import {
@@ -59,7 +59,8 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
   const computations = new SingleFlight<FetchResult | undefined>(isRefusal)
   const outcomes = new Outcomes(ports)
   // A collection with snapshots has a stage that notes its totals.
-  const handlerFor = ({ target }: ReadContext) => (target.policy.snapshot === undefined ? next : snapshots.fetch)
+  const handlerFor = ({ target }: ReadContext): Handler<EdgeRead, ReadResponse> =>
+    target.policy.snapshot === undefined ? next : snapshots.fetch
   const refreshing = new Set<string>()
   return {
     /** Returns the error with which nodes failed to answer this request, if it is recent or a refresh tries them again. */
@@ -151,7 +152,7 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
 async function fetchAndNote(
   outcomes: Outcomes,
   ports: CachePorts,
-  handler: Handler<EdgeRead>,
+  handler: Handler<EdgeRead, ReadResponse>,
   context: ReadContext,
 ): Promise<FetchResult> {
   const { effort, waitForComplete } = context.request
@@ -256,7 +257,7 @@ class Outcomes {
     // That many responses are refreshed at once does not end what was known.
     const isSame = code === OVERLOADED && before !== undefined && isOutageFailure(before)
     this.#failures.set(target.key, { code: isSame ? before : code, at })
-    const errorNumber = lookup.kind === 'hit' ? lookup.response.errorNumber : 0
+    const errorNumber = lookup.kind === 'hit' ? errorNumberOf(lookup.response) : 0
     if (staleRuleOf(target.policy, errorNumber) === 'whileHot') this.#noteRefusal(context)
   }
 
@@ -317,7 +318,7 @@ function flightId({ request, target }: ReadContext, epochs: string): string {
 /** Fetches under the fetch lock, or returns what the replica that holds the lock has stored. */
 async function fetchOverReplicas(
   ports: CachePorts,
-  next: Handler<EdgeRead>,
+  next: Handler<EdgeRead, ReadResponse>,
   context: ReadContext,
 ): Promise<FetchResult> {
   const { request, target } = context
@@ -355,13 +356,11 @@ async function fetchOverReplicas(
 /** Returns what another replica has stored since, if it is fresh and of another fetch than the response that is known. */
 function storedMeanwhile(lookup: Lookup, known: AgedResponse | undefined): FetchResult | undefined {
   if (lookup.kind !== 'hit' || lookup.epochs.fenced) return undefined
-  const { response: stored, age } = lookup
-  if (age >= stored.ttl || (known !== undefined && isOfSameFetch(lookup, known))) return undefined
-  const response = envelopeOfStored({ kind: 'stored', response: stored, age, status: {} })
-  return { kind: 'cacheable', response, entry: { response: stored, age }, collapsed: true }
+  if (lookup.age >= lookup.response.ttl || (known !== undefined && isOfSameFetch(lookup, known))) return undefined
+  return { kind: 'cacheable', response: responseOf(lookup, {}), entry: lookup, collapsed: true }
 }
 
 /** A newer response may be older than `known` was when it was looked up: its fetch may have taken longer. */
-function isOfSameFetch({ response: { fetchTime, etag }, age }: AgedResponse, known: AgedResponse): boolean {
-  return fetchTime === known.response.fetchTime && etag === known.response.etag && age >= known.age
+function isOfSameFetch({ response: { fetchTime, body }, age }: AgedResponse, known: AgedResponse): boolean {
+  return fetchTime === known.response.fetchTime && body.equals(known.response.body) && age >= known.age
 }

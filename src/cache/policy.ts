@@ -16,6 +16,7 @@ import type {
   WriteEndpoint,
 } from '../catalogue/endpoint.ts'
 import { type EdgeRead, type EdgeRequest, type EdgeWrite, fieldsOf, nameOf, nodeOf } from '../core/request.ts'
+import { NEVER_STALE } from '../core/response.ts'
 import { ownEntry, ownField } from '../core/values.ts'
 import { endpointTag } from './stores/epochs.ts'
 import type { StaleTimes } from './stores/local-entries.ts'
@@ -248,9 +249,8 @@ export function staleTimesOf(
   const { ttl, staleWhileRevalidate: setting, staleIfError, outage: staleInOutage = 0 } = lifetimes
   const duringRefresh = setting === 'automatic' ? automaticStale(ttl, fetchTime) : setting
   if (stale === 'allowed') return { staleWhileRevalidate: duringRefresh, staleIfError, staleInOutage, staleWhileHot: 0 }
-  const none = { staleWhileRevalidate: 0, staleIfError: 0, staleInOutage: 0, staleWhileHot: 0 }
-  if (stale === 'never') return none
-  return { ...none, staleInOutage, staleWhileHot: Math.min(duringRefresh, MAX_STALE_WHILE_HOT_MS) }
+  if (stale === 'never') return NEVER_STALE
+  return { ...NEVER_STALE, staleInOutage, staleWhileHot: Math.min(duringRefresh, MAX_STALE_WHILE_HOT_MS) }
 }
 
 /** Returns how long a response may be served stale while a refresh is expected to take `fetchTime`; all in milliseconds. */

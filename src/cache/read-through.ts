@@ -1,6 +1,6 @@
 /** The stage around reads: serves stored responses, fetches the others, and refreshes much-used ones ahead of expiry. */
 import { type CacheStatus, isStaleIfError, OUTAGE, WITHOUT_REDIS } from '../core/cache.ts'
-import { isOutageFailure, nodeFailureOf, OWNER_UNKNOWN } from '../core/envelope.ts'
+import { errorNumberOf, isOutageFailure, nodeFailureOf, OWNER_UNKNOWN } from '../core/envelope.ts'
 import {
   arrivalLimitOf,
   type EdgeRead,
@@ -12,12 +12,13 @@ import {
 } from '../core/request.ts'
 import {
   type AgedResponse,
-  type EdgeResponse,
   type EnvelopeResponse,
-  envelopeOfStored,
   type Hit,
   type Lookup,
+  type ReadResponse,
+  responseOf,
   type StoredOrigin,
+  type StoredRead,
   type StoredResponse,
 } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
@@ -67,18 +68,19 @@ export function readThrough(ports: ReadThroughPorts): Stage<EdgeRead> {
     const refreshAhead = createRefreshAhead(ports.refreshAhead, { ...ports, refresh: fetcher.refresh })
     const divergenceCheck = ports.divergenceSettings && createDivergenceCheck(ports.divergenceSettings, ports, next)
     const path = { ports, fetcher, refreshAhead, divergenceCheck }
-    const read: Handler<EdgeRead> = (request) => {
+    const read: Handler<EdgeRead, ReadResponse> = (request) => {
       const target = ports.resolveTarget(request)
       if (typeof target === 'string' || request.reuse === 'noStore') return next(request)
       const lookup = ports.store.lookup(target.key, target.tags)
       if (lookup instanceof Promise) return lookup.then((found) => respond(path, { request, target, lookup: found }))
       return respond(path, { request, target, lookup })
     }
-    return read
+    // Only the cache itself reads snapshots.
+    return read as Handler<EdgeRead>
   }
 }
 
-function respond(path: ReadPath, context: ReadContext): EdgeResponse | Promise<EdgeResponse> {
+function respond(path: ReadPath, context: ReadContext): ReadResponse | Promise<ReadResponse> {
   const { fetcher } = path
   const { lookup, request } = context
   if (lookup.kind === 'unavailable') return respondWithoutRedis(path, context)
@@ -97,11 +99,11 @@ function respond(path: ReadPath, context: ReadContext): EdgeResponse | Promise<E
  * Without Redis, no replica knows what the others write. If the operator prefers stale responses, those of the local tier are
  * served and marked. If no other replica writes, the fresh ones are as good as ever.
  */
-function respondWithoutRedis(path: ReadPath, context: ReadContext): EdgeResponse | Promise<EdgeResponse> {
+function respondWithoutRedis(path: ReadPath, context: ReadContext): ReadResponse | Promise<ReadResponse> {
   const { ports, fetcher } = path
   const { target, request } = context
   const mayServe = request.reuse === 'allowed' && nodeOf(request) === undefined
-  const serveUntil = (boundOf: (response: StoredResponse) => number): EdgeResponse | undefined => {
+  const serveUntil = (boundOf: (stored: StoredRead) => number): ReadResponse | undefined => {
     const found = mayServe ? ports.store.lookupWithoutRedis?.(target.key, target.tags) : undefined
     if (found === undefined) return undefined
     const isFresh = found.age < found.response.ttl
@@ -118,7 +120,7 @@ function respondWithoutRedis(path: ReadPath, context: ReadContext): EdgeResponse
   })
 }
 
-function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeResponse | Promise<EdgeResponse> {
+function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): ReadResponse | Promise<ReadResponse> {
   const { refreshAhead, divergenceCheck } = path
   const { response: stored, age } = hit
   const { ttl } = stored
@@ -148,7 +150,7 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): EdgeRes
 }
 
 /** While no node answers, a response is marked as served in an outage, not as being refreshed. */
-function serveInOutage(path: ReadPath, context: ReadContext, hit: Hit): EdgeResponse | undefined {
+function serveInOutage(path: ReadPath, context: ReadContext, hit: Hit): ReadResponse | undefined {
   const failure = path.fetcher.recentFailure(context)
   if (failure === undefined || !isOutage(context, failure)) return undefined
   const response = serveStale(context, hit, { status: { hit: true }, reason: failure })
@@ -214,7 +216,8 @@ function repeatOf(path: ReadPath, context: ReadContext): StoredOrigin['repeat'] 
     const again = { request: later, target, lookup }
     path.refreshAhead.onHit(again, lookup)
     path.divergenceCheck?.(again, lookup)
-    return serve(lookup, { hit: true }, repeat)
+    const response = serve(lookup, { hit: true }, repeat)
+    return response.kind === 'envelope' ? response : undefined
   }
   return repeat
 }
@@ -232,7 +235,7 @@ function staleDuringRefresh({ refreshAhead }: ReadPath, { target }: ReadContext,
  */
 function staleDuringWait({ ports }: ReadPath, context: ReadContext, { response }: Hit, wait: number): number {
   if (wait === 0) return 0
-  if (staleRuleOf(context.target.policy, response.errorNumber) !== 'allowed') return response.staleWhileHot
+  if (staleRuleOf(context.target.policy, errorNumberOf(response)) !== 'allowed') return response.staleWhileHot
   const { staleWhileRevalidate } = lifetimesOf(ports, context)
   return staleWhileRevalidate === 'automatic' ? MAX_AUTOMATIC_MS : 0
 }
@@ -247,7 +250,7 @@ function mustWait({ fetcher }: ReadPath, context: ReadContext): boolean {
 }
 
 /** If the nodes fail or are late, a stored response is served while it is of the same data and within its stale times. */
-async function fetchOrServeStale(path: ReadPath, context: ReadContext, attempt = 1): Promise<EdgeResponse> {
+async function fetchOrServeStale(path: ReadPath, context: ReadContext, attempt = 1): Promise<ReadResponse> {
   const { lookup, request, target } = context
   const fetching = path.fetcher.fetchShared(context)
   // It may fail after a stale response was served.
@@ -295,7 +298,7 @@ async function failureOf(fetching: Promise<FetchResult | 'late'>): Promise<Stale
  * acknowledged while the nodes were called. A response that is not served while nodes fail is not served here either while
  * it is fresh: the request wanted a newer one.
  */
-async function findStale(path: ReadPath, context: ReadContext, reason: StaleReason): Promise<EdgeResponse | undefined> {
+async function findStale(path: ReadPath, context: ReadContext, reason: StaleReason): Promise<ReadResponse | undefined> {
   const { key, tags } = context.target
   const fwd = forwardReasonOf(context)
   const serve = (lookup: Lookup) =>
@@ -313,25 +316,18 @@ function serveStale(
   context: ReadContext,
   stored: AgedResponse,
   { status, reason }: { readonly status: CacheStatus; readonly reason: StaleReason },
-): EnvelopeResponse<StoredOrigin> | undefined {
-  const { ttl, staleIfError, staleInOutage, errorNumber } = stored.response
+): ReadResponse | undefined {
+  const { response } = stored
+  const { ttl, staleIfError, staleInOutage } = response
   if (stored.age < ttl + staleInOutage && isOutage(context, reason)) return serve(stored, { ...status, detail: OUTAGE })
-  if (reason === OWNER_UNKNOWN || staleRuleOf(context.target.policy, errorNumber) !== 'allowed') return undefined
+  const rule = staleRuleOf(context.target.policy, errorNumberOf(response))
+  if (reason === OWNER_UNKNOWN || rule !== 'allowed') return undefined
   const detail = typeof reason === 'string' ? DETAILS[reason] : `stale-if-error/${reason}`
   return stored.age < ttl + staleIfError ? serve(stored, { ...status, detail }) : undefined
 }
 
-function serve(
-  { response, age }: AgedResponse,
-  how: CacheStatus,
-  repeat?: StoredOrigin['repeat'],
-): EnvelopeResponse<StoredOrigin> {
-  const status = withTtl(how, response.ttl - age)
-  return envelopeOfStored(
-    repeat === undefined
-      ? { kind: 'stored', response, age, status }
-      : { kind: 'stored', response, age, status, repeat },
-  )
+function serve(stored: AgedResponse, how: CacheStatus, repeat?: StoredOrigin['repeat']) {
+  return responseOf(stored, withTtl(how, stored.response.ttl - stored.age), repeat)
 }
 
 /** Written out: objects made by spreads have many hidden classes in V8, which slows down every later access. */
@@ -344,11 +340,10 @@ function withTtl({ hit, fwd, detail }: CacheStatus, ttl: number): CacheStatus {
 }
 
 /** Returns the fetched response; if it may be stored, with its cache status. */
-function toResponse(result: FetchResult, fwd: NonNullable<CacheStatus['fwd']>): EdgeResponse {
+function toResponse(result: FetchResult, fwd: NonNullable<CacheStatus['fwd']>): ReadResponse {
   if (result.kind !== 'cacheable') return result.response
   const { response, entry, stored, collapsed } = result
-  const { origin } = response
-  const from = origin.kind === 'computed' ? origin.from : undefined
+  const from = response.kind === 'envelope' && response.origin.kind === 'computed' ? response.origin.from : undefined
   const ttl = entry.response.ttl - entry.age
   const status: CacheStatus =
     from === 'stored'
@@ -360,6 +355,8 @@ function toResponse(result: FetchResult, fwd: NonNullable<CacheStatus['fwd']>): 
           ttl,
           ...(from !== undefined && { detail: isStaleIfError(from) ? from : 'snapshot' }),
         }
-  const { response: fetched, age } = entry
-  return { ...response, origin: { kind: 'fetched', response: fetched, age, status, from: origin } }
+  const { response: entered, age } = entry
+  if (response.kind === 'snapshot') return { ...response, cached: { response: entered, age, status } }
+  const { origin } = response
+  return { ...response, origin: { kind: 'fetched', response: entered as StoredResponse, age, status, from: origin } }
 }

@@ -21,9 +21,7 @@ export function trial(ports: TrialPorts, cache: Stage<EdgeRead>): Stage<EdgeRead
     const read = cache(next)
     return async (request) => {
       const target = ports.resolveTarget(request)
-      // A snapshot is only a source of what the cache would serve: no client gets it.
-      if (typeof target === 'string' || request.reuse === 'noStore' || request.extent === 'allRows')
-        return read(request)
+      if (typeof target === 'string' || request.reuse === 'noStore') return read(request)
       const before = await ports.store.peek(target.key, target.tags)
       const epochs = before.kind === 'unavailable' ? undefined : before.epochs
       const cached = await read(request)

@@ -9,10 +9,14 @@ import { AbandonedError } from './presence.ts'
 import {
   type EdgeResponse,
   type EnvelopeResponse,
+  isPartial,
   type Origin,
   REFUSED_BY_RIGHTS,
+  type ReadResponse,
   type RowRanges,
+  type SnapshotResponse,
   type StorableOrigin,
+  type StoredRead,
 } from './response.ts'
 
 /** The error number of an envelope, or why the bytes are not one. */
@@ -103,9 +107,9 @@ function parseErrorNumber(error: unknown): number | undefined {
 /** The manager's number for an error without a number. */
 export const UNKNOWN_ERROR = 1000
 
-/** Returns the error number of a response; 0: success, or a file. */
-export function errorNumberOf(response: EdgeResponse): number {
-  return response.kind === 'file' ? 0 : response.errorNumber
+/** Returns the error number of a response; 0: success, also of a file. */
+export function errorNumberOf(response: ReadResponse | StoredRead): number {
+  return 'errorNumber' in response ? response.errorNumber : 0
 }
 
 export interface EnvelopeContents {
@@ -222,7 +226,8 @@ const UNKNOWN_OUTCOMES: ReadonlySet<number> = new Set([923, 925, 926, 928, 933, 
  * Whether a response may be stored: successful, without stale parts, for every caller, and complete except for rows that
  * no node can return. Or it is a refusal by rights, which are a part of the key.
  */
-export function isStorable(response: EdgeResponse): response is EnvelopeResponse<StorableOrigin> {
+export function isStorable(response: ReadResponse): response is EnvelopeResponse<StorableOrigin> | SnapshotResponse {
+  if (response.kind === 'snapshot') return !isPartial(response)
   if (response.kind === 'file') return false
   const { origin, status, errorNumber } = response
   if (status === 403 && errorNumber === REFUSED_BY_RIGHTS) return origin.kind === 'node' && !origin.isPersonal
@@ -231,7 +236,6 @@ export function isStorable(response: EdgeResponse): response is EnvelopeResponse
     case 'node':
       return !origin.isPersonal && !origin.namesFailedNodes
     case 'joined':
-    case 'snapshot':
     case 'computed':
       return origin.completeness === 'complete' || origin.completeness === 'knownGaps'
     default:
@@ -243,7 +247,7 @@ export function isStorable(response: EdgeResponse): response is EnvelopeResponse
  * Returns the error of a response by which a node reports a failed node, so that a stale response is better, where one may
  * be served; `undefined` for all others.
  */
-export function reportedNodeFailure(response: EdgeResponse): number | undefined {
+export function reportedNodeFailure(response: ReadResponse): number | undefined {
   const error = errorNumberOf(response)
   return NODE_FAILURES.has(error) ? error : undefined
 }

@@ -181,7 +181,7 @@ export function priorityOf({ priority, method }: Endpoint): Priority {
  * Answers a request. The response is returned synchronously where nothing has to be awaited: one extra microtask costs
  * a cache hit as much as the lookup itself.
  */
-export type Handler<R extends EdgeRequest = EdgeRequest> = (request: R) => EdgeResponse | Promise<EdgeResponse>
+export type Handler<R extends EdgeRequest = EdgeRequest, Of = EdgeResponse> = (request: R) => Of | Promise<Of>
 
 /** A handler around another one. */
 export type Stage<R extends EdgeRequest = EdgeRequest> = (next: Handler<R>) => Handler<R>

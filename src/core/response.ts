@@ -12,6 +12,12 @@ import type {
 
 export type EdgeResponse = FileResponse | EnvelopeResponse
 
+/** What a read through the cache returns to the cache itself. Clients get no snapshots. */
+export type ReadResponse = EdgeResponse | SnapshotResponse
+
+/** What may be stored. */
+export type CacheableResponse = EnvelopeResponse | SnapshotResponse
+
 /** A file, which is streamed. */
 export interface FileResponse {
   readonly kind: 'file'
@@ -19,6 +25,15 @@ export interface FileResponse {
   readonly type: string
   readonly length?: number
   readonly stream: Readable
+}
+
+/** The head of a snapshot of a collection, as JSON. Its rows are stored apart. */
+export interface SnapshotResponse {
+  readonly kind: 'snapshot'
+  readonly body: Buffer
+  readonly origin: SnapshotOrigin
+  /** Absent: it may not be stored. */
+  readonly cached?: AgedResponse & { readonly status: CacheStatus }
 }
 
 /** A checked envelope `{error, data}` or `{error, message}`. */
@@ -35,7 +50,7 @@ export interface EnvelopeResponse<From extends Origin = Origin> {
 export type Origin = EdgeOrigin | StorableOrigin | AllRowsOrigin | CachedResponse | TrialOrigin
 
 /** The origins of responses that may be stored. */
-export type StorableOrigin = NodeOrigin | JoinedOrigin | SnapshotOrigin | ComputedOrigin
+export type StorableOrigin = NodeOrigin | JoinedOrigin | ComputedOrigin
 
 export interface EdgeOrigin {
   readonly kind: 'edge'
@@ -100,7 +115,6 @@ export interface AllRowsOrigin extends MadeOfParts {
   readonly fetchedParts: number
 }
 
-/** A snapshot of a collection, whose rows are stored apart. */
 export interface SnapshotOrigin extends MadeOfParts {
   readonly kind: 'snapshot'
   readonly rowBytes: number
@@ -116,18 +130,18 @@ export interface ComputedOrigin extends MadeOfParts {
 /** A response that may be stored: clients may store and revalidate it too. */
 export type CachedResponse = StoredOrigin | FetchedOrigin
 
-export interface StoredOrigin extends AgedResponse {
+export interface StoredOrigin extends AgedResponse<StoredResponse> {
   readonly kind: 'stored'
   readonly status: CacheStatus
   /**
    * Of a fresh hit that callers of an endpoint share: returns the response to an equal request later, with its age then;
    * `undefined`: it is no fresh hit of the local tier any more. It never calls a node or Redis.
    */
-  readonly repeat?: () => EnvelopeResponse<StoredOrigin> | undefined
+  readonly repeat?: (() => EnvelopeResponse<StoredOrigin> | undefined) | undefined
 }
 
 /** It was fetched, and is stored unless it is stale already. */
-export interface FetchedOrigin extends AgedResponse {
+export interface FetchedOrigin extends AgedResponse<StoredResponse> {
   readonly kind: 'fetched'
   readonly status: CacheStatus
   readonly from: Origin
@@ -171,7 +185,18 @@ export function envelopeOfStored(origin: StoredOrigin): EnvelopeResponse<StoredO
   return { kind: 'envelope', status, body, errorNumber, origin }
 }
 
-export function partsOf(origin: Origin): MadeOfParts {
+/** Returns what is stored as a read through the cache returns it. */
+export function responseOf(
+  { response, age }: AgedResponse,
+  status: CacheStatus,
+  repeat?: StoredOrigin['repeat'],
+): EnvelopeResponse<StoredOrigin> | SnapshotResponse {
+  if (response.kind === 'response') return envelopeOfStored({ kind: 'stored', response, age, status, repeat })
+  const { kind, body, rowBytes, clusterStatus } = response
+  return { kind, body, origin: { ...NO_PARTS, kind, rowBytes, clusterStatus }, cached: { response, age, status } }
+}
+
+export function partsOf(origin: CacheableResponse['origin']): MadeOfParts {
   switch (origin.kind) {
     case 'edge':
       return NO_PARTS
@@ -193,11 +218,11 @@ export function partsOf(origin: Origin): MadeOfParts {
 }
 
 /** Whether it lacks the rows of agents that would cost too many calls. */
-export function isCut({ origin }: EnvelopeResponse): boolean {
+export function isCut({ origin }: CacheableResponse): boolean {
   return partsOf(origin).completeness === 'cut'
 }
 
-export function isPartial({ origin }: EnvelopeResponse): boolean {
+export function isPartial({ origin }: CacheableResponse): boolean {
   const { completeness } = partsOf(origin)
   return completeness === 'partial' || completeness === 'cut'
 }
@@ -244,8 +269,8 @@ export interface TagEpochs {
   readonly readAt?: number
 }
 
-/** What is stored of bytes of any kind besides them. All times in milliseconds. */
-export const BYTES_FIELDS = {
+/** All in milliseconds. */
+const TIMES = {
   /**
    * Freshness lifetime, counted as the age is (the fetch time, then the TTL of the settings), and how long after it the
    * bytes may be served (RFC 5861).
@@ -259,26 +284,47 @@ export const BYTES_FIELDS = {
   staleWhileHot: 'number',
 } as const
 
+const READ_FIELDS = {
+  ...TIMES,
+  /** Milliseconds that the fetch took. */
+  fetchTime: 'number',
+  /** If it was joined: the value of `Cluster-Status` when it was joined; else empty. */
+  clusterStatus: 'text',
+} as const
+
 /**
- * What is stored of a response besides its body. Its type, its form in Redis and its copies follow from this description.
- * `text` becomes a header.
+ * What is stored besides the bytes, by their kind. The types of stored bytes, their form in Redis and their copies follow from
+ * this description. `text` becomes a header.
  */
 export const STORED_FIELDS = {
-  ...BYTES_FIELDS,
-  status: 'number',
-  /** The error number of the body; 0: success. */
-  errorNumber: 'number',
-  /** The type of the body; empty: that of all other JSON. */
-  contentType: 'text',
-  /** Strong entity tag of the body, with its quotes (RFC 9110 section 8.8.3). */
-  etag: 'text',
-  /** Time that its fetch took. */
-  fetchTime: 'number',
-  /** Of a joined response: the value of `Cluster-Status` when it was joined; else empty. */
-  clusterStatus: 'text',
-  /** Of a snapshot: the bytes of its rows, which are stored apart; else 0. */
-  rowBytes: 'number',
+  /** Bytes that no read returns, such as that a token was accepted. */
+  bytes: TIMES,
+  response: {
+    ...READ_FIELDS,
+    status: 'number',
+    /** The error number of the body; 0: success. */
+    errorNumber: 'number',
+    /** The type of the body; empty: that of all other JSON. */
+    contentType: 'text',
+    /** Strong entity tag of the body, with its quotes (RFC 9110 section 8.8.3). */
+    etag: 'text',
+  },
+  /** The head of a snapshot of a collection, as JSON. */
+  snapshot: {
+    ...READ_FIELDS,
+    /** The bytes of the rows, which are stored apart. */
+    rowBytes: 'number',
+  },
 } as const
+
+export type StoredKind = keyof typeof STORED_FIELDS
+
+export const NEVER_STALE = { staleWhileRevalidate: 0, staleIfError: 0, staleInOutage: 0, staleWhileHot: 0 } as const
+
+/** Returns a value to store for `ttl` milliseconds, and for `staleInOutage` more as an expired one. */
+export function bytesOf(value: object, ttl: number, staleInOutage = 0): StoredBytes {
+  return { kind: 'bytes', body: Buffer.from(JSON.stringify(value)), ttl, ...NEVER_STALE, staleInOutage }
+}
 
 export type Description = Readonly<Record<string, 'number' | 'text'>>
 
@@ -286,20 +332,29 @@ export type FieldsOf<Described extends Description> = {
   readonly [Name in keyof Described]: Described[Name] extends 'number' ? number : string
 }
 
-export interface StoredBytes extends FieldsOf<typeof BYTES_FIELDS> {
+/** Bytes as they are stored. All lookups of one copy return the same object, unless it was invalidated softly. */
+export interface StoredBytes extends FieldsOf<(typeof STORED_FIELDS)['bytes']> {
+  readonly kind: StoredKind
   /** Of a response: the body without content coding. */
   readonly body: Buffer
 }
 
-/** A response as it is stored. All lookups of one copy return the same object, unless it was invalidated softly. */
-export interface StoredResponse extends StoredBytes, FieldsOf<typeof STORED_FIELDS> {
+export interface StoredResponse extends StoredBytes, FieldsOf<(typeof STORED_FIELDS)['response']> {
+  readonly kind: 'response'
   /** What clients get of it. Not in Redis: each copy makes its own. */
   readonly forms: StoredForms
 }
 
-/** A stored response with the time since its fetch started, in milliseconds of a monotonic clock. */
-export interface AgedResponse<Stored = StoredResponse> {
-  readonly response: Stored
+export interface StoredSnapshot extends StoredBytes, FieldsOf<(typeof STORED_FIELDS)['snapshot']> {
+  readonly kind: 'snapshot'
+}
+
+/** What reads through the cache store. */
+export type StoredRead = StoredResponse | StoredSnapshot
+
+/** What is stored, with the time since its fetch started, in milliseconds of a monotonic clock. */
+export interface AgedResponse<Of extends StoredBytes = StoredRead> {
+  readonly response: Of
   readonly age: number
 }
 
@@ -341,13 +396,13 @@ export interface PreparedHead {
 }
 
 /**
- * The result of a lookup. `isLocal`: from the local tier, without a round trip. `changed`: a response is stored, but a
+ * The result of a lookup. `isLocal`: from the local tier, without a round trip. `changed`: something is stored, but a
  * write has changed its epochs, so it must not be served.
  */
-export type Lookup<Stored = StoredResponse> =
+export type Lookup<Of extends StoredBytes = StoredRead> =
   | { readonly kind: 'unavailable' }
   | { readonly kind: 'miss'; readonly epochs: TagEpochs; readonly changed: boolean }
-  | ({ readonly kind: 'hit'; readonly epochs: TagEpochs; readonly isLocal: boolean } & AgedResponse<Stored>)
+  | ({ readonly kind: 'hit'; readonly epochs: TagEpochs; readonly isLocal: boolean } & AgedResponse<Of>)
 
 export type Hit = Extract<Lookup, { kind: 'hit' }>
 

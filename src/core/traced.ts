@@ -2,8 +2,8 @@
 
 import { cacheOutcomeOf } from './cache.ts'
 import { EdgeError } from './errors.ts'
-import { type EdgeRequest, type Handler, nodeOf, routeOf } from './request.ts'
-import { cachedOf, type EdgeResponse, isPartial } from './response.ts'
+import { type EdgeRead, type EdgeRequest, type Handler, nodeOf, routeOf } from './request.ts'
+import { cachedOf, isPartial, type ReadResponse } from './response.ts'
 import type { Span, SpanAttributes, StageName, Trace } from './trace.ts'
 
 /** Returns the handler with a span around it. Without a trace, a synchronous handler stays synchronous. */
@@ -15,12 +15,12 @@ export function traced<R extends EdgeRequest>(stage: StageName, handler: Handler
 }
 
 /** As `traced`, in a linked trace: for work that no client waits for. */
-export function tracedSeparately<R extends EdgeRequest>(stage: StageName, handler: Handler<R>): Handler<R> {
-  return (request) =>
+export function tracedSeparately<Of extends ReadResponse>(stage: StageName, handler: Handler<EdgeRead, Of>) {
+  return (request: EdgeRead): Of | Promise<Of> =>
     request.trace?.recorded ? handleIn(request.trace.startLinkedTrace(stage), request, handler) : handler(request)
 }
 
-function handleIn<R extends EdgeRequest>(span: Span, request: R, handler: Handler<R>): Promise<EdgeResponse> {
+function handleIn<R extends EdgeRequest, Of extends ReadResponse>(span: Span, request: R, handler: Handler<R, Of>) {
   return inSpan(span, () => handler({ ...request, trace: span }), responseAttributes)
 }
 
@@ -63,9 +63,9 @@ function requestAttributes(request: EdgeRequest): SpanAttributes {
   return { route: routeOf(request.endpoint), ...(node !== undefined && { node }) }
 }
 
-function responseAttributes(response: EdgeResponse): SpanAttributes {
+function responseAttributes(response: ReadResponse): SpanAttributes {
   if (response.kind === 'file') return {}
-  const cached = cachedOf(response)
+  const cached = response.kind === 'snapshot' ? response.cached : cachedOf(response)
   return {
     ...(cached && { cache: cacheOutcomeOf(cached.status) }),
     ...(cached?.status.stored && { stored: true }),

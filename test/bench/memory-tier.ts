@@ -83,9 +83,9 @@ async function measure(filling: Filling, url: string, bytes: number): Promise<Ti
     if (lookup.kind === 'unavailable') throw new Error('Redis does not respond')
     const body = Buffer.from(randomBytes(bytes / 2).toString('hex'))
     const lifetimes = { ttl: 3_600_000, staleWhileRevalidate: 0, staleIfError: 0 }
-    const response = storedResponse(body, { etag: `"${key.slice(0, 27)}"`, ...lifetimes, fetchTime: 100 })
+    const stored = storedResponse(body, { etag: `"${key.slice(0, 27)}"`, ...lifetimes, fetchTime: 100 })
     const info = { url, group: 'syscollector', endpoint: '/syscollector/:agent_id/packages', scope: 'everyone', tags }
-    await store.store({ key, tags, epochs: lookup.epochs, response, info })
+    await store.store({ key, tags, epochs: lookup.epochs, stored, info })
   }
   async function read(at: number): Promise<void> {
     await store.lookup(entry(at).key, entry(at).tags)

@@ -12,13 +12,13 @@ export function storedResponse(body: Buffer | string, more: Partial<StoredRespon
   }
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   const content = {
+    kind: 'response',
     status: 200,
     errorNumber: 0,
     contentType: '',
     body: bytes,
     etag: '"v1"',
     clusterStatus: '',
-    rowBytes: 0,
-  }
+  } as const
   return { ...content, forms: new StoredForms(), ...times, ...more }
 }

@@ -7,7 +7,7 @@ import { findListInTurns, isNodeFailure, type ListedRows, parseBody } from '../.
 import type { SnapshotRefusal } from '../../core/events.ts'
 import { OPEN, QUOTE } from '../../core/json-scan.ts'
 import type { EdgeRead, Handler } from '../../core/request.ts'
-import { type EdgeResponse, isPartial, type MadeOfParts, NO_PARTS, partsOf } from '../../core/response.ts'
+import { isPartial, type MadeOfParts, NO_PARTS, partsOf, type SnapshotResponse } from '../../core/response.ts'
 import { waitForJsonTurn } from '../../core/turns.ts'
 import { collectionContracts } from '../../query/contracts.ts'
 import type { Source } from '../../query/sources.ts'
@@ -217,7 +217,7 @@ export function createBuilder(
   ports: SnapshotPorts,
   demands: SnapshotDemands,
   next: Handler<EdgeRead>,
-): Handler<EdgeRead> {
+): Handler<EdgeRead, SnapshotResponse> {
   const { clock, onEvent, rows } = ports
 
   return async (request) => {
@@ -267,7 +267,7 @@ async function build(
   demands: SnapshotDemands,
   call: Handler<EdgeRead>,
   snapshot: NewSnapshot,
-): Promise<EdgeResponse> {
+): Promise<SnapshotResponse> {
   const { request, target, source } = snapshot
   const { maxRows, maxBytes, localBytes } = ports.snapshots()
   const nodeReads = ports.nodeReads()

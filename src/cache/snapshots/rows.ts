@@ -1,14 +1,14 @@
 /**
- * The rows of snapshots. The stored response of a snapshot is short: it names the rows by an id. This process has the
+ * The rows of snapshots. The stored head of a snapshot is short: it names the rows by an id. This process has the
  * rows as text and as columns, within their own bound of memory, so that they never evict other responses. All replicas
  * find them in the shared store, in parts. Each part carries the id, so rows of two snapshots are never mixed.
  */
 import { randomUUID } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { SnapshotState } from '../../core/cache.ts'
-import { envelopeOf, parseBody } from '../../core/envelope.ts'
 import { RecentlyUsed } from '../../core/recently-used.ts'
-import { type EnvelopeResponse, NO_PARTS, type SnapshotOrigin } from '../../core/response.ts'
+import type { MadeOfParts, SnapshotResponse } from '../../core/response.ts'
+import { parseJson } from '../../core/values.ts'
 import type { Source } from '../../query/sources.ts'
 import type { PageFrame } from '../../rows/page-writer.ts'
 import { type QueriedRows, readParts } from '../../rows/queried-rows.ts'
@@ -23,7 +23,7 @@ export interface CollectionRows {
   readonly bytes: number
 }
 
-/** What the stored response of a snapshot names. */
+/** What is stored of a snapshot besides its rows. */
 export interface SnapshotHead {
   readonly id: string
   /** Which of two names its parts have: a snapshot and the one that replaces it have different names. */
@@ -175,16 +175,16 @@ function nameOf(place: Place, head: SnapshotHead, at: number): string {
   return `${sideOf(place, head)}:${at}`
 }
 
-/** Returns the response that is stored for a snapshot. `parts`: of a joined collection. */
-export function toResponse(head: SnapshotHead, parts = NO_PARTS): EnvelopeResponse<SnapshotOrigin> {
-  return envelopeOf({ error: 0, data: head }, { ...parts, kind: 'snapshot', rowBytes: head.bytes })
+/** Returns the head of a snapshot as reads return it. `parts`: of a joined collection. */
+export function toResponse(head: SnapshotHead, parts: MadeOfParts): SnapshotResponse {
+  const origin = { ...parts, kind: 'snapshot', rowBytes: head.bytes } as const
+  return { kind: 'snapshot', body: Buffer.from(JSON.stringify(head)), origin }
 }
 
-/** Parses the stored response of a snapshot. Returns undefined for any other, such as one of an older release. */
-export function parseHead({ body }: Pick<EnvelopeResponse, 'body'>): SnapshotHead | undefined {
+/** Returns undefined for a head that this release did not write. */
+export function parseHead({ body }: Pick<SnapshotResponse, 'body'>): SnapshotHead | undefined {
   if (body.length > MAX_HEAD_BYTES) return undefined
-  const { data } = parseBody(body)
-  const { id, side, parts, bytes, others, frame, totalItems } = (data ?? {}) as Partial<SnapshotHead>
+  const { id, side, parts, bytes, others, frame, totalItems } = Object(parseJson(body)) as Partial<SnapshotHead>
   if (typeof id !== 'string' || (side !== 0 && side !== 1 && side !== 2)) return undefined
   if (![parts, bytes, totalItems].every((count) => Number.isSafeInteger(count))) return undefined
   return { id, side, parts, bytes, ...(others && { others }), ...(frame && { frame }), totalItems } as SnapshotHead

@@ -1,21 +1,21 @@
 /**
- * The part behind the cache that answers queries of a collection from a snapshot of all its rows. A snapshot is a stored
- * response: it is read through the cache under a key of its own, with the tags of its queries, so that epochs, fences,
- * fetch locks, refreshes and purges hold for it as for any other. A computed response is stored like a joined one, with
+ * The part behind the cache that answers queries of a collection from a snapshot of all its rows. The head of a snapshot
+ * is read through the cache under a key of its own, with the tags of its queries, so that epochs, fences, fetch locks,
+ * refreshes and purges hold for it as for a response. A computed response is stored like a joined one, with
  * the age and the rest of the lifetime of its only part.
  */
 import { isStaleIfError, OUTAGE } from '../../core/cache.ts'
 import { envelopeOf, isNodeFailure } from '../../core/envelope.ts'
 import { arrivalLimitOf, type EdgeRead, type Handler, NO_COST } from '../../core/request.ts'
 import {
-  cachedOf,
   type EdgeResponse,
   type EnvelopeResponse,
   isCut,
   isPartial,
   type Lookup,
   type MadeOfParts,
-  partsOf,
+  type ReadResponse,
+  type SnapshotResponse,
 } from '../../core/response.ts'
 import { timeLimitOf, withTimeout } from '../../core/timing.ts'
 import { collectionContracts } from '../../query/contracts.ts'
@@ -33,7 +33,7 @@ import { parseHead, type SnapshotHead } from './rows.ts'
 export type Snapshots = ReturnType<typeof createSnapshots>
 
 /** Returns the response of a lookup that is served because nodes fail; `undefined`: none is. */
-export type ServeSnapshot = (lookup: Lookup) => EnvelopeResponse | undefined
+export type ServeSnapshot = (lookup: Lookup) => ReadResponse | undefined
 
 /** Returns the snapshot that can answer a request, and its place in the cache; `undefined`: there is none. */
 export function derivableOf(
@@ -53,7 +53,7 @@ export function derivableOf(
 }
 
 /** `next` calls the nodes; `read` is the handler with the cache. */
-export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, read: Handler<EdgeRead>) {
+export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, read: Handler<EdgeRead, ReadResponse>) {
   const { store, lifetimesOf, hasIdleCapacity, clock } = ports
   const demands = new SnapshotDemands(clock, ports.nodeReads)
   const build = createBuilder(ports, demands, next)
@@ -79,7 +79,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
     const lookup = await store.lookup(key, target.tags)
     if (serveStale !== undefined) {
       const stale = serveStale(lookup)
-      return stale && prepare(derivable, stale)
+      return stale?.kind === 'snapshot' ? prepare(derivable, stale) : undefined
     }
     if (lookup.kind === 'unavailable' || lookup.epochs.fenced) return undefined
     const total = lookup.kind === 'hit' ? parseHead(lookup.response)?.totalItems : undefined
@@ -130,12 +130,12 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
   async function readSnapshot(
     snapshot: EdgeRead,
     policy: CacheTarget['policy'],
-  ): Promise<EnvelopeResponse | undefined> {
+  ): Promise<SnapshotResponse | undefined> {
     try {
       const response = await read(snapshot)
       // Rows that are missing because nodes fail would be missing in the response of the request itself too.
-      if (response.kind === 'file' || response.errorNumber !== 0) return undefined
-      return cachedOf(response) !== undefined || isPartial(response) ? response : undefined
+      if (response.kind !== 'snapshot') return undefined
+      return response.cached !== undefined || isPartial(response) ? response : undefined
     } catch (fault) {
       // A node that cannot return all rows may still return the page.
       if (fault instanceof SnapshotRefusedError || (isNodeFailure(fault) && !needsAllRows(policy, ports.nodeReads())))
@@ -226,10 +226,10 @@ function createComputations({ rows, clock, onEvent }: SnapshotPorts, onAnswered:
 
   return async (
     { request, target, derivation }: Derivable,
-    snapshot: EnvelopeResponse,
+    snapshot: SnapshotResponse,
   ): Promise<Computation | undefined> => {
     const received = clock()
-    const cached = cachedOf(snapshot)
+    const { cached } = snapshot
     const { age = 0, response } = cached ?? {}
     const ttl = response?.ttl ?? 0
     const head = parseHead(snapshot)
@@ -314,8 +314,7 @@ async function bodyOf(
   }
 }
 
-function partsOfRows({ origin }: EnvelopeResponse, { others }: SnapshotHead): MadeOfParts {
-  const parts = partsOf(origin)
+function partsOfRows({ origin: parts }: SnapshotResponse, { others }: SnapshotHead): MadeOfParts {
   return others && parts.completeness === 'complete' ? { ...parts, completeness: 'knownGaps' } : parts
 }
 

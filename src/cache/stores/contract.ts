@@ -1,40 +1,30 @@
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { StoredResponseInfo } from '../../core/cache.ts'
-import type { AgedResponse, Lookup, StoredBytes, StoredResponse, TagEpochs } from '../../core/response.ts'
+import type { AgedResponse, Lookup, StoredBytes, StoredRead, TagEpochs } from '../../core/response.ts'
 
-/** A response to store, with the epochs that its tags had before it was fetched. */
-export interface NewStoredResponse {
-  readonly key: string
-  readonly tags: readonly Tag[]
-  readonly epochs: TagEpochs
-  readonly response: StoredResponse
-  /** Milliseconds that its oldest part was already old when the fetch began; 0 when absent. */
-  readonly initialAge?: number
-  /** What `/cache` shows of it. The store does not interpret it. */
-  readonly info: StoredResponseInfo
-}
-
-/** Keys of bytes that are no response. They are not listed. */
+/** Keys of bytes that no read returns. */
 export type BytesKey = `bytes:${string}`
-
-/** Bytes to store for `ttl` milliseconds from the moment `age` milliseconds ago at which what they say was true. */
-export interface NewBytes extends Pick<NewStoredResponse, 'tags' | 'epochs'> {
-  readonly key: BytesKey
-  readonly bytes: Buffer
-  readonly age: number
-  readonly ttl: number
-  /** Milliseconds after `ttl` for which lookups find them, as expired ones. Absent: none. */
-  readonly staleInOutage?: number
-}
 
 export type BytesLookup = Lookup<StoredBytes>
 
-/** Bytes that all replicas find until they expire, or a write to one of their tags begins. */
-export interface EpochStore {
-  lookup(key: BytesKey, tags: readonly Tag[]): BytesLookup | Promise<BytesLookup>
+/** Bytes to store, with the epochs that their tags had before it was found out what they say. */
+export interface NewEntry<Of extends StoredBytes = StoredRead, Key extends string = string> {
+  readonly key: Key
+  readonly tags: readonly Tag[]
+  readonly epochs: TagEpochs
+  readonly stored: Of
+  /** Milliseconds that they, or their oldest part, were already old when the epochs were read; 0 when absent. */
+  readonly initialAge?: number
+  /** What `/cache` shows of them. The store does not interpret it. Absent: they are not listed. */
+  readonly info?: StoredResponseInfo
+}
+
+/** Bytes of any kind that all replicas find until they expire, or a write to one of their tags begins. */
+export interface EpochStore<Of extends StoredBytes = StoredBytes, Key extends string = BytesKey> {
+  lookup(key: Key, tags: readonly Tag[]): Lookup<Of> | Promise<Lookup<Of>>
   /** As `lookup`, in the memory of this process alone; `undefined`: there are no valid ones there. */
-  lookupLocal(key: BytesKey, tags: readonly Tag[]): BytesLookup | undefined
-  store(entry: NewBytes): Promise<void>
+  lookupLocal(key: Key, tags: readonly Tag[]): Lookup<Of> | undefined
+  store(entry: NewEntry<Of, Key>): Promise<void>
 }
 
 /** A lock that one replica at a time holds. `settled` resolves when the holder has released it or died. */
@@ -74,16 +64,12 @@ export interface SharedParts {
   get(name: string, id: string): Promise<Buffer | undefined>
 }
 
-export interface CacheStore {
-  lookup(key: string, tags: readonly Tag[]): Lookup | Promise<Lookup>
-  /** As `lookup`, in the memory of this process alone; `undefined`: it has no valid response there. */
-  lookupLocal(key: string, tags: readonly Tag[]): Lookup | undefined
+export interface CacheStore extends EpochStore<StoredRead, string> {
   /**
    * As `lookupLocal`, while Redis is unreachable: another replica may have written since, this one has not. Absent: there is no
    * Redis.
    */
   lookupWithoutRedis?(key: string, tags: readonly Tag[]): AgedResponse | undefined
-  store(entry: NewStoredResponse): Promise<void>
   /** One fetch for all replicas. `lease`: as of a write lock. */
   acquireFetchLock(key: string, epochs: TagEpochs, lease: number): Promise<Lock>
   /** `ms`: how long to wait for Redis, in milliseconds (default: `STORE_WAIT_MS`). */

@@ -5,13 +5,12 @@
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { EvictionReason, LocalState, StoredResponseInfo } from '../../core/cache.ts'
-import type { Lookup, StoredBytes, StoredResponse, TagEpochs } from '../../core/response.ts'
-import type { NewBytes, NewStoredResponse } from './contract.ts'
+import type { Hit, Lookup, StoredBytes, StoredRead, TagEpochs } from '../../core/response.ts'
+import type { NewEntry } from './contract.ts'
 import { compareEpochs, MAX_EVICTIONS } from './epochs.ts'
 
 export interface LocalEntry {
-  /** Of a key of bytes: they, and their times. */
-  readonly response: StoredResponse | StoredBytes
+  readonly stored: StoredBytes
   readonly generation: string
   readonly epochs: readonly string[]
   readonly tags: readonly Tag[]
@@ -53,31 +52,25 @@ export function usualLifetime(response: StaleTimes & Pick<StoredBytes, 'ttl'>): 
   return response.ttl + staleBound(response) + response.staleWhileHot
 }
 
-/** Returns the bytes of a response, and of the rows that are stored apart. */
-export function storedBytes({ body, rowBytes }: Pick<StoredResponse, 'body' | 'rowBytes'>): number {
-  return body.length + rowBytes
+/** What is under the key of a read. Lookups of a `BytesKey` read only what all kinds have. */
+function readIn({ stored }: LocalEntry): StoredRead {
+  return stored as StoredRead
 }
 
-/** Under the key of a response there is one. Lookups of bytes read the other fields only. */
-export function responseIn({ response }: Pick<LocalEntry, 'response'>): StoredResponse {
-  return response as StoredResponse
+/** Returns what the index lists of an entry, in bytes and milliseconds. */
+export function measuresOf(entry: LocalEntry) {
+  const stored = readIn(entry)
+  const size = stored.body.length + (stored.kind === 'snapshot' ? stored.rowBytes : 0)
+  return { size, fetchTime: stored.fetchTime, lifetime: storageLifetime(stored) }
 }
-
-const NEVER_STALE = { staleWhileRevalidate: 0, staleIfError: 0, staleInOutage: 0, staleWhileHot: 0 }
 
 /** A fetch began when its epochs were read, by the clock of the store. `now`: by the same clock. */
-export function toLocalEntry(entry: NewStoredResponse | NewBytes, now: number): LocalEntry {
-  const { generation, epochs, readAt } = entry.epochs
-  const common = { tags: entry.tags, generation, epochs }
-  if ('bytes' in entry) {
-    const fetchedAt = now - entry.age
-    const { bytes, ttl, staleInOutage = 0 } = entry
-    const response = { body: bytes, ttl, ...NEVER_STALE, staleInOutage }
-    return { ...common, response, fetchedAt, expiresAt: fetchedAt + storageLifetime(response) }
-  }
-  const { response, info, initialAge = 0 } = entry
-  const fetchedAt = (readAt ?? now - response.fetchTime) - initialAge
-  return { ...common, response, info, fetchedAt, expiresAt: fetchedAt + storageLifetime(response) }
+export function toLocalEntry(entry: NewEntry<StoredBytes>, now: number): LocalEntry {
+  const { generation, epochs, readAt = now } = entry.epochs
+  const { tags, stored, info, initialAge = 0 } = entry
+  const fetchedAt = readAt - initialAge
+  const expiresAt = fetchedAt + storageLifetime(stored)
+  return { stored, generation, epochs, tags, ...(info && { info }), fetchedAt, expiresAt }
 }
 
 /** A use is noted once in this time: to note it costs a tenth of a hit. So the order of evictions is exact to a second. */
@@ -160,7 +153,7 @@ export class LocalTier {
       return false
     }
     this.#entries.set(key, withOwnBytes(entry))
-    this.#hasOutage ||= entry.response.staleInOutage > 0
+    this.#hasOutage ||= entry.stored.staleInOutage > 0
     for (let count = 0; this.#entries.calculatedSize > maxBytes && count < MAX_EVICTIONS; count++) this.#evict()
     return true
   }
@@ -180,7 +173,7 @@ export class LocalTier {
     let left = MAX_SEARCHED
     for (const key of this.#entries.rkeys()) {
       const entry = this.#entries.peek(key)
-      if (entry !== undefined && now - entry.fetchedAt >= usualLifetime(entry.response)) return [key, entry]
+      if (entry !== undefined && now - entry.fetchedAt >= usualLifetime(entry.stored)) return [key, entry]
       left -= 1
       if (left === 0) break
     }
@@ -233,27 +226,27 @@ const MAX_BUFFER_RATIO = 1.125
 
 /** A short body is often a view of a larger buffer (Node's pool, a reply of Redis), which it would keep in memory. */
 function withOwnBytes(entry: LocalEntry): LocalEntry {
-  const { body } = entry.response
+  const { body } = entry.stored
   if (body.buffer.byteLength <= body.length * MAX_BUFFER_RATIO) return entry
   const own = Buffer.allocUnsafeSlow(body.length)
   body.copy(own)
-  return { ...entry, response: { ...entry.response, body: own } }
+  return { ...entry, stored: { ...entry.stored, body: own } }
 }
 
 /** About what an entry costs in memory besides its body: objects, strings, its place in the map. */
 const OVERHEAD_BYTES = 512
 
-function sizeOf({ info, epochs, response }: LocalEntry, key: string): number {
-  return response.body.length + (info?.url.length ?? 0) + key.length + 32 * epochs.length + OVERHEAD_BYTES
+function sizeOf({ info, epochs, stored }: LocalEntry, key: string): number {
+  return stored.body.length + (info?.url.length ?? 0) + key.length + 32 * epochs.length + OVERHEAD_BYTES
 }
 
 /** Returns the hit of an entry whose epochs are the current ones. */
-export function localLookup(entry: LocalEntry, now: number): Lookup {
+export function localLookup(entry: LocalEntry, now: number): Hit {
   const { generation, epochs, fetchedAt } = entry
   return {
     kind: 'hit',
     epochs: { generation, epochs, fenced: false, readAt: now },
-    response: responseIn(entry),
+    response: readIn(entry),
     age: Math.max(0, now - fetchedAt),
     isLocal: true,
   }
@@ -266,7 +259,7 @@ export function localLookup(entry: LocalEntry, now: number): Lookup {
 export function lookupAt(entry: LocalEntry | undefined, epochs: TagEpochs, now: number, isLocal: boolean): Lookup {
   const comparison = entry && compareEpochs(entry, epochs)
   if (entry === undefined || comparison === 'changed') return { kind: 'miss', epochs, changed: entry !== undefined }
-  const response = responseIn(entry)
+  const response = readIn(entry)
   const age = Math.max(0, now - entry.fetchedAt)
   if (comparison === 'same') return { kind: 'hit', epochs, response, age, isLocal }
   const ttl = Math.min(response.ttl, age - 1)

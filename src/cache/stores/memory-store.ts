@@ -1,20 +1,12 @@
 /** The store of a single process: the same contract as the store over Redis, but it is never unavailable. */
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { CacheStoreState, IndexEntry } from '../../core/cache.ts'
-import type { CacheIndex, Lookup } from '../../core/response.ts'
+import type { CacheIndex, Lookup, StoredBytes } from '../../core/response.ts'
 import { systemClock, WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
 import { waitForTurn } from '../../core/turns.ts'
-import type { AcquireWriteLock, CacheStore, EpochStore, Lock, NewBytes, NewStoredResponse } from './contract.ts'
+import type { AcquireWriteLock, CacheStore, EpochStore, Lock, NewEntry } from './contract.ts'
 import { compareEpochs, EpochTable, purgeTags } from './epochs.ts'
-import {
-  LocalTier,
-  localLookup,
-  lookupAt,
-  responseIn,
-  storageLifetime,
-  storedBytes,
-  toLocalEntry,
-} from './local-entries.ts'
+import { LocalTier, localLookup, lookupAt, measuresOf, toLocalEntry } from './local-entries.ts'
 import { fetchLockName, writeLockName } from './locks.ts'
 
 export interface MemoryStoreOptions {
@@ -74,11 +66,10 @@ class MemoryCache implements CacheStore, CacheIndex, EpochStore {
     return entry === undefined ? this.#lookUpOutdated(key, tags, now, 0) : localLookup(entry, now)
   }
 
-  readonly store = async (entry: NewStoredResponse | NewBytes): Promise<void> => {
-    const { key, tags } = entry
+  readonly store = async (entry: NewEntry<StoredBytes>): Promise<void> => {
+    const { key, tags, info } = entry
     if (compareEpochs(entry.epochs, this.#epochs.of(key, tags)) !== 'same') return
-    if (!this.#entries.put(key, toLocalEntry(entry, this.#elapsed())) || 'bytes' in entry) return
-    const { info } = entry
+    if (!this.#entries.put(key, toLocalEntry(entry, this.#elapsed())) || info === undefined) return
     const keys = this.#keysByGroup.get(info.group)
     if (keys === undefined) this.#keysByGroup.set(info.group, new Set([key]))
     else keys.add(key)
@@ -192,14 +183,13 @@ class MemoryCache implements CacheStore, CacheIndex, EpochStore {
     if (entry === undefined) return undefined
     const { info, tags, fetchedAt } = entry
     if (info === undefined) return undefined
-    const response = responseIn(entry)
     if (compareEpochs(entry, this.#epochs.of(key, tags)) === 'changed') {
       this.#entries.delete(key)
       return undefined
     }
     const age = this.#elapsed() - fetchedAt
-    const [size, timeLeft] = [storedBytes(response), storageLifetime(response) - age]
-    return { key, ...info, size, age, timeLeft, hits: entry.hits ?? 0, fetchTime: response.fetchTime }
+    const { lifetime, ...measures } = measuresOf(entry)
+    return { key, ...info, ...measures, age, timeLeft: lifetime - age, hits: entry.hits ?? 0 }
   }
 
   async #removePurged(group: string | undefined, keys: readonly string[] | undefined): Promise<void> {

@@ -1,8 +1,8 @@
-/** Stored responses in Redis: their bytes, and the checks of what another program may have written there. */
+/** Stored bytes in Redis, and the checks of what another program may have written there. */
 
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { StoredResponseInfo } from '../../core/cache.ts'
-import { BYTES_FIELDS, type Description, type FieldsOf, STORED_FIELDS, StoredForms } from '../../core/response.ts'
+import { type FieldsOf, STORED_FIELDS, StoredForms, type StoredKind } from '../../core/response.ts'
 import { isObject } from '../../core/values.ts'
 import { type OnStoreEvent, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
@@ -39,7 +39,7 @@ export class RedisEntries {
     const decoded = codec.decode(name, bytes.value)
     const entry = decoded && decodeEntry(key, decoded)
     if (entry === undefined) return reportCorrupt(onEvent)
-    const lifetime = storageLifetime(entry.response)
+    const lifetime = storageLifetime(entry.stored)
     // The edge never writes an entry that does not expire, or expires later than its own lifetime.
     if (left.value < 0 || left.value > lifetime) return reportCorrupt(onEvent)
     if (entry.generation !== this.#generation) this.#generation = entry.generation
@@ -50,8 +50,8 @@ export class RedisEntries {
   /** Returns whether Redis stored the entry. */
   set(key: string, entry: LocalEntry): Promise<boolean> {
     const { elapsed } = this.#options.replica
-    const left = storageLifetime(entry.response) - (elapsed() - entry.fetchedAt)
-    return writeValue(this.#options, redisKeys.entry(key), encodeHead(key, entry), entry.response.body, left)
+    const left = storageLifetime(entry.stored) - (elapsed() - entry.fetchedAt)
+    return writeValue(this.#options, redisKeys.entry(key), encodeHead(entry), entry.stored.body, left)
   }
 
   /** One command for each key: on a Redis Cluster, they are in different slots. */
@@ -86,15 +86,11 @@ function reportCorrupt(onEvent: OnStoreEvent): undefined {
 
 const IS_OF_TYPE = { number: isNumber, text: isFieldValue }
 
-function isOfBytes(key: string): boolean {
-  return key.startsWith('bytes:' satisfies BytesKey)
-}
-
 /** Returns the JSON head of an entry. */
-function encodeHead(key: string, { response, generation, epochs, tags, info }: LocalEntry): unknown {
-  const names = Object.keys(isOfBytes(key) ? BYTES_FIELDS : STORED_FIELDS)
-  const fields = Object.fromEntries(names.map((name) => [name, Reflect.get(response, name)]))
-  return { generation, epochs, tags, info, fields }
+function encodeHead({ stored, generation, epochs, tags, info }: LocalEntry): unknown {
+  const { kind } = stored
+  const fields = Object.keys(STORED_FIELDS[kind]).map((name) => [name, Reflect.get(stored, name)])
+  return { generation, epochs, tags, info, kind, fields: Object.fromEntries(fields) }
 }
 
 /** Returns undefined for a head of another shape. */
@@ -102,23 +98,27 @@ function decodeEntry(
   key: string,
   { head, body: view }: DecodedEntry,
 ): Omit<LocalEntry, 'fetchedAt' | 'expiresAt'> | undefined {
-  if (!isObject(head) || !isObject(head.fields)) return undefined
-  const { generation, epochs, tags, info } = head
-  // A replica that has no outage mode yet writes no time for it.
-  const fields = { staleInOutage: 0, ...head.fields }
+  if (!isObject(head)) return undefined
+  const { generation, epochs, tags, info, kind, fields } = head
   if (!isStringArray(epochs) || !isStringArray(tags) || typeof generation !== 'string') return undefined
+  const isOfBytes = key.startsWith('bytes:' satisfies BytesKey)
+  if (!isKind(kind) || (kind === 'bytes') !== isOfBytes || !hasFields(kind, fields)) return undefined
   // A copy: a short reply is a view of a larger buffer of the connection, which a local entry would keep in memory.
   const body = Buffer.from(view)
-  if (isOfBytes(key))
-    return hasFields(fields, BYTES_FIELDS) ? { response: { ...fields, body }, generation, epochs, tags } : undefined
-  if (!isResponseInfo(info) || !hasFields(fields, STORED_FIELDS)) return undefined
-  const response = { ...fields, body, forms: new StoredForms() }
+  const stored = { ...fields, kind, body, ...(kind === 'response' && { forms: new StoredForms() }) }
+  if (isOfBytes) return { stored, generation, epochs, tags }
+  if (!isResponseInfo(info)) return undefined
   // Both lists are parsed from the same text. A local entry needs one of them.
-  return { response, generation, epochs, tags, info: areEqual(info.tags, tags) ? { ...info, tags } : info }
+  return { stored, generation, epochs, tags, info: areEqual(info.tags, tags) ? { ...info, tags } : info }
 }
 
-function hasFields<Described extends Description>(fields: object, described: Described): fields is FieldsOf<Described> {
-  return Object.entries(described).every(([name, type]) => IS_OF_TYPE[type](Reflect.get(fields, name)))
+function isKind(value: unknown): value is StoredKind {
+  return typeof value === 'string' && Object.hasOwn(STORED_FIELDS, value)
+}
+
+function hasFields(kind: StoredKind, fields: unknown): fields is FieldsOf<(typeof STORED_FIELDS)['bytes']> {
+  const described = Object.entries(STORED_FIELDS[kind])
+  return isObject(fields) && described.every(([name, type]) => IS_OF_TYPE[type](Reflect.get(fields, name)))
 }
 
 /** A line break would start another header (RFC 9110 section 5.5). */

@@ -2,16 +2,16 @@
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { CacheStoreState } from '../../core/cache.ts'
-import type { AgedResponse, CacheIndex, Lookup, TagEpochs } from '../../core/response.ts'
+import type { AgedResponse, CacheIndex, Lookup, StoredBytes, TagEpochs } from '../../core/response.ts'
 import { type OnStoreEvent, redisChannels, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import { GENERATION, LEASES, NOW, script } from '../../redis/scripts.ts'
 import { InvalidationSubscriber } from './announcer.ts'
-import type { AcquireWriteLock, CacheStore, EpochStore, NewBytes, NewStoredResponse, SharedParts } from './contract.ts'
+import type { AcquireWriteLock, CacheStore, EpochStore, NewEntry, SharedParts } from './contract.ts'
 import { compareEpochs, KnownEpochs, keyTag, purgeTags, withKeyEpoch } from './epochs.ts'
 import type { InvalidationSequence } from './index-reader.ts'
 import { Invalidator } from './invalidator.ts'
-import { type LocalEntry, LocalTier, localLookup, lookupAt, responseIn, toLocalEntry } from './local-entries.ts'
+import { type LocalEntry, LocalTier, localLookup, lookupAt, toLocalEntry } from './local-entries.ts'
 import { fetchLockName, Locks, writeLockName } from './locks.ts'
 import { createEntryCodec, createRedisParts, RedisEntries } from './redis-entries.ts'
 import { ResponseIndex } from './response-index.ts'
@@ -117,7 +117,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
   readonly lookupWithoutRedis = (key: string, tags: readonly Tag[]): AgedResponse | undefined => {
     const now = this.#replica.elapsed()
     const entry = this.#local.find(key, tags, now)
-    return entry && { response: responseIn(entry), age: Math.max(0, now - entry.fetchedAt) }
+    return entry && localLookup(entry, now)
   }
 
   async #lookupInRedis(key: string, tags: readonly Tag[]): Promise<Lookup> {
@@ -195,7 +195,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     return entry === undefined ? (await this.#lookupShared(key, tags)).lookup : localLookup(entry, now)
   }
 
-  readonly store = async (entry: NewStoredResponse | NewBytes): Promise<void> => {
+  readonly store = async (entry: NewEntry<StoredBytes>): Promise<void> => {
     const { key, tags, epochs } = entry
     if (!this.#replica.heartbeat.isTrusted) return
     const local = toLocalEntry(entry, this.#replica.elapsed())

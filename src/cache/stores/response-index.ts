@@ -9,7 +9,7 @@ import type { RedisReplica } from '../../redis/replica.ts'
 import { NOW, script } from '../../redis/scripts.ts'
 import { countRows, IndexReader, type InvalidationSequence } from './index-reader.ts'
 import { RememberedRows } from './index-rows.ts'
-import { type LocalEntry, responseIn, storageLifetime, storedBytes } from './local-entries.ts'
+import { type LocalEntry, measuresOf } from './local-entries.ts'
 import type { EntryCodec } from './redis-entries.ts'
 
 /**
@@ -80,15 +80,13 @@ export class ResponseIndex {
   async add(key: string, entry: LocalEntry): Promise<void> {
     const { info, generation, epochs, fetchedAt } = entry
     if (info === undefined) return
-    const response = responseIn(entry)
+    const { size, fetchTime: cost, lifetime } = measuresOf(entry)
     const { replica, codec } = this.#options
     const { bodies, times, elapsed } = replica
-    const lifetime = storageLifetime(response)
     const left = Math.floor(lifetime - (elapsed() - fetchedAt))
     if (left < 1) return
     // The field names of version 0.1.0: replicas of both versions share the index.
-    const size = storedBytes(response)
-    const head = { listed: info, generation, epochs, whole: lifetime, size, cost: response.fetchTime }
+    const head = { listed: info, generation, epochs, whole: lifetime, size, cost }
     const row = codec.encode(`row:${key}`, head, Buffer.alloc(0))
     await Promise.all([
       bodies.send(times.bulkTimeout, (client) => client.sadd(redisKeys.groups, info.group)),

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { NewStoredResponse } from '../../../src/cache/stores/contract.ts'
+import type { NewEntry } from '../../../src/cache/stores/contract.ts'
 import { createRedisStore, type RedisStore } from '../../../src/cache/stores/redis-store.ts'
 import { RedisReplica } from '../../../src/redis/replica.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -13,11 +13,11 @@ const listed = { url: '/agents/001', group: 'agents', endpoint: '/agents/:agent_
 async function fill(store: RedisStore): Promise<void> {
   const lookup = await store.lookup('key', tags)
   if (lookup.kind !== 'miss') throw new Error(`no miss: ${lookup.kind}`)
-  const entry: NewStoredResponse = {
+  const entry: NewEntry = {
     key: 'key',
     tags,
     epochs: lookup.epochs,
-    response: storedResponse('{"error":0,"data":1}', { ttl: 60_000 }),
+    stored: storedResponse('{"error":0,"data":1}', { ttl: 60_000 }),
     info: listed,
   }
   await store.store(entry)

@@ -1,7 +1,7 @@
 /** Stores without one part of the protocol, to prove that the checker finds the violations. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { CacheStore, NewStoredResponse, WriteFence } from '../../../src/cache/stores/contract.ts'
-import type { Lookup, StoredResponse, TagEpochs } from '../../../src/core/response.ts'
+import type { CacheStore, NewEntry, WriteFence } from '../../../src/cache/stores/contract.ts'
+import type { Lookup, StoredRead, TagEpochs } from '../../../src/core/response.ts'
 
 type Around = <S extends CacheStore>(store: S) => S
 
@@ -24,7 +24,7 @@ export const planted = {
   'no snapshot epochs': (store) =>
     over(
       store,
-      noCompare(store, ({ info }) => info.url.endsWith('#*')),
+      noCompare(store, ({ stored }) => stored.kind === 'snapshot'),
     ),
   'old in an outage': (store) => over(store, noCompareInOutage(store)),
   'no mark without Redis': (store) => over(store, noMark(store)),
@@ -70,11 +70,11 @@ async function fenceImpatiently(store: CacheStore, tags: Parameters<CacheStore['
  * Serves every response that was stored or found here until it expires, whatever its epochs are now. `only`: which of
  * those that were stored here.
  */
-function noCompare(store: CacheStore, only?: (entry: NewStoredResponse) => boolean): Partial<CacheStore> {
-  const known = new Map<string, { readonly response: StoredResponse; readonly fetchedAt: number }>()
+function noCompare(store: CacheStore, only?: (entry: NewEntry) => boolean): Partial<CacheStore> {
+  const known = new Map<string, { readonly response: StoredRead; readonly fetchedAt: number }>()
   const affected = new Set<string>()
   const isAffected = (key: string) => only === undefined || affected.has(key)
-  const remember = (key: string, response: StoredResponse, age: number) =>
+  const remember = (key: string, response: StoredRead, age: number) =>
     known.set(key, { response, fetchedAt: performance.now() - age })
   return {
     async lookup(key, tags): Promise<Lookup> {
@@ -88,7 +88,7 @@ function noCompare(store: CacheStore, only?: (entry: NewStoredResponse) => boole
     },
     async store(entry) {
       if (only?.(entry)) affected.add(entry.key)
-      if (isAffected(entry.key)) remember(entry.key, entry.response, entry.response.fetchTime)
+      if (isAffected(entry.key)) remember(entry.key, entry.stored, entry.stored.fetchTime)
       await store.store(entry)
     },
   }
@@ -96,7 +96,7 @@ function noCompare(store: CacheStore, only?: (entry: NewStoredResponse) => boole
 
 /** Serves every response that was found here after its lifetime while no node answers, whatever its epochs are now. */
 function noCompareInOutage(store: CacheStore): Partial<CacheStore> {
-  const known = new Map<string, { readonly response: StoredResponse; readonly fetchedAt: number }>()
+  const known = new Map<string, { readonly response: StoredRead; readonly fetchedAt: number }>()
   return {
     async lookup(key, tags): Promise<Lookup> {
       const lookup = await store.lookup(key, tags)

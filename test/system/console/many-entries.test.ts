@@ -196,7 +196,7 @@ async function fill(store: MemoryStore): Promise<void> {
       key,
       tags,
       epochs: lookup.epochs,
-      response: storedResponse(bytes.subarray(0, 1 + (at % bytes.length)), { etag: `"${id}"`, ...times }),
+      stored: storedResponse(bytes.subarray(0, 1 + (at % bytes.length)), { etag: `"${id}"`, ...times }),
       info: { url: `/agents/${id}`, group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags },
     })
   }

@@ -55,10 +55,10 @@ t.test('as this ACL user, store and access work, and Redis refuses no command', 
   const tags = ['cache', 'cache:agents', 'agent:001']
   const look = await store.lookup('key', tags)
   if (look.kind === 'unavailable') return t.fail('unavailable')
-  const answer = storedResponse('{"error":0,"data":{}}', { ttl: 60_000, fetchTime: 5 })
+  const stored = storedResponse('{"error":0,"data":{}}', { ttl: 60_000, fetchTime: 5 })
   const listed = { url: '/agents/001', group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags }
   const claim = await store.acquireFetchLock('key', look.epochs, 1000)
-  await store.store({ key: 'key', tags, epochs: look.epochs, response: answer, info: listed })
+  await store.store({ key: 'key', tags, epochs: look.epochs, stored, info: listed })
   if (claim.held) await claim.release()
   t.match(await store.lookup('key', tags), { kind: 'hit' })
   t.equal((await store.list()).length, 1)

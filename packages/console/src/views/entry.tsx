@@ -45,7 +45,7 @@ export function Entry({ entry, purge, onClose }: EntryProps) {
           <Property name="Hits" value={formatCount(shown.hits)} />
           <Property name="Fetch time" value={formatDuration(shown.fetchTime)} />
           <Tags tags={shown.tags} onClose={onClose} />
-          <Property name="Entity tag" value={data?.etag ?? NONE} />
+          <Property name="Entity tag" value={data?.etag || NONE} />
           <Property name="In local tier" value={data?.etag === undefined ? NONE : data.local ? 'yes' : 'no'} />
           {data?.fenced && (
             <Property name="Write fence" value="a write to the data is in progress, or its outcome is unknown" />

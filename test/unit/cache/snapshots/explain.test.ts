@@ -1,5 +1,5 @@
 import t from 'tap'
-import { explain } from '../../../../src/cache/explain.ts'
+import { explain, readEntry } from '../../../../src/cache/explain.ts'
 import { caller } from '../../../support/edge-requests.ts'
 import { agents, explainPorts, snapshotReplica } from './collection-node.ts'
 
@@ -17,4 +17,17 @@ t.test('explain says which request a snapshot would answer, and explains the sna
   edge.clock.advance(120_000)
   t.match(await nextOf('/agents?sort=name'), { hit: false })
   t.equal(edge.nodes.calls, calls)
+})
+
+t.test('a snapshot is stored as one, not as a response, and operators can read its head', async (t) => {
+  const edge = snapshotReplica(agents(100))
+  const ports = explainPorts(edge)
+  await edge.warm()
+  const { key = '', tags = [] } = await explain(ports, '/agents#*', caller)
+  const lookup = await edge.store.lookup(key, tags)
+  t.match(lookup, { kind: 'hit', response: { kind: 'snapshot', rowBytes: Number } })
+  for (const name of ['status', 'etag', 'forms']) t.notMatch(lookup, { response: { [name]: /./ } }, name)
+  const read = await readEntry(ports, { key, url: '/agents#*' }, caller)
+  t.match(read, { kind: 'stored', etag: '', encodings: {} })
+  t.match(read.kind === 'stored' && JSON.parse(read.bytes.toString()), { parts: 1, totalItems: 100 })
 })

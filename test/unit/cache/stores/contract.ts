@@ -1,7 +1,13 @@
 /** What every store must do: one suite for the memory store, and for the Redis store with and without a local tier. */
 import type { Test } from 'tap'
-import type { CacheStore, EpochStore, NewStoredResponse } from '../../../../src/cache/stores/contract.ts'
-import type { CacheIndex, Lookup, StoredResponse, TagEpochs } from '../../../../src/core/response.ts'
+import type { CacheStore, EpochStore, NewEntry } from '../../../../src/cache/stores/contract.ts'
+import {
+  bytesOf,
+  type CacheIndex,
+  type Lookup,
+  type StoredResponse,
+  type TagEpochs,
+} from '../../../../src/core/response.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { storedResponse } from '../../../support/stored-response.ts'
 
@@ -31,9 +37,9 @@ export function entry(
   text: string,
   epochs: TagEpochs,
   { key = 'k', tags = TAGS, more = {}, group = 'agents' }: Filled = {},
-): NewStoredResponse {
+): NewEntry<StoredResponse> {
   const listed = { url: `/agents?text=${text}`, group, endpoint: '/agents', scope: 'everyone', tags }
-  return { key, tags, epochs: epochs, response: response(text, more), info: listed }
+  return { key, tags, epochs, stored: response(text, more), info: listed }
 }
 
 /** Returns the epochs that a fetch for this key would begin with. On busy cores, the store may be unavailable for a moment. */
@@ -65,7 +71,9 @@ export async function served(store: Store, key = 'k', tags: readonly string[] = 
 
 export function hitOf(lookup: Lookup): StoredResponse & { readonly age: number } {
   if (lookup.kind !== 'hit') throw new Error(`no hit but a ${lookup.kind}`)
-  return { ...lookup.response, age: lookup.age }
+  const { response, age } = lookup
+  if (response.kind === 'snapshot') throw new Error('no response but a snapshot')
+  return { ...response, age }
 }
 
 const waiting = () => new Promise<string>((resolve) => setTimeout(() => resolve('waiting'), 40))
@@ -170,14 +178,15 @@ export function describeStore(t: Test, make: (t: Test) => Promise<Stores>): void
   t.test('bytes are found by every replica until they expire, or a write to one of their tags begins', async (t) => {
     const { one, other } = await make(t)
     const [key, tags] = ['bytes:b', ['rights', 'tokens:ann']] as const
-    const save = async (text: string, ttl = 20_000, age = 0) => {
+    const save = async (text: string, ttl = 20_000, initialAge = 0) => {
       const epochs = await epochsOf(one, key, tags)
-      await one.store({ key, tags, epochs, bytes: Buffer.from(text), age, ttl })
+      await one.store({ key, tags, epochs, stored: bytesOf({ text }, ttl), initialAge })
       return epochs
     }
     const found = async (store: Store) => {
       const lookup = await store.lookup(key, tags)
-      return lookup.kind === 'hit' && lookup.age < lookup.response.ttl ? lookup.response.body.toString() : 'miss'
+      if (lookup.kind !== 'hit' || lookup.age >= lookup.response.ttl) return 'miss'
+      return JSON.parse(lookup.response.body.toString()).text
     }
     const foundByBoth = async () => [await found(one), await found(other)]
     await save('first', 20_000, 5000)
@@ -191,7 +200,7 @@ export function describeStore(t: Test, make: (t: Test) => Promise<Stores>): void
     t.same(await foundByBoth(), ['miss', 'miss'])
     const during = await save('under the fence')
     await fence.lift([])
-    await one.store({ key, tags, epochs: during, bytes: Buffer.from('from before'), age: 0, ttl: 20_000 })
+    await one.store({ key, tags, epochs: during, stored: bytesOf({ text: 'from before' }, 20_000) })
     t.same(await foundByBoth(), ['miss', 'miss'])
     await save('second')
     t.same(await foundByBoth(), ['second', 'second'])

@@ -6,7 +6,7 @@ import { storedResponse } from '../../../support/stored-response.ts'
 const LOCAL_BYTES = 256 << 20
 const body = Buffer.alloc(600)
 const epochs = { generation: 'g', epochs: ['0~0', '0~0'], fenced: false }
-const response = storedResponse(body, { ttl: 1000 })
+const stored = storedResponse(body, { ttl: 1000 })
 
 t.test('every entry of a local tier that a reload made 256 MiB is a hit without a call to Redis', async (t) => {
   let localBytes = 1 << 20
@@ -20,7 +20,7 @@ t.test('every entry of a local tier that a reload made 256 MiB is a hit without 
     const key = String(count).padStart(43, 'k')
     const info = { url: `/agents/${count}`, group: 'agents', endpoint: '/agents/:agent_id', scope: 'everyone', tags }
     known.endRead(known.beginRead([...tags, `key:${key}`]), epochs)
-    tier.put(key, { response, info, tags, generation: 'g', epochs: ['0~0/0~0'], fetchedAt: 0, expiresAt: 1e9 })
+    tier.put(key, { stored, info, tags, generation: 'g', epochs: ['0~0/0~0'], fetchedAt: 0, expiresAt: 1e9 })
   }
   t.ok(count > 200_000, `${count} entries`)
   let hits = 0

@@ -27,8 +27,8 @@ t.test('the age of a response counts from the reading of its epochs', async (t) 
   const epochs = await epochsOf(store, 'k', ['cache'])
   now = 400
   const listed = { url: '/', group: 'agents', endpoint: '/', scope: 'everyone', tags: ['cache'] }
-  const response = storedResponse('x', { ttl: 1000 })
-  await store.store({ key: 'k', tags: ['cache'], epochs, info: listed, response })
+  const stored = storedResponse('x', { ttl: 1000 })
+  await store.store({ key: 'k', tags: ['cache'], epochs, info: listed, stored })
   t.match(await store.lookup('k', ['cache']), { kind: 'hit', age: 400 })
 })
 
