@@ -4,7 +4,7 @@
  * authorises every request itself. The roles of the edge decide about the operations of the edge: all users have one role,
  * and those that the settings name have further ones.
  */
-import type { TokenSubject } from '../core/access.ts'
+import type { ClaimedToken } from '../core/access.ts'
 import { createCounters } from '../core/counters.ts'
 import { EdgeError } from '../core/errors.ts'
 import { systemClock } from '../core/timing.ts'
@@ -182,20 +182,11 @@ function countFailures(attempts: LoginAttempts, address: string, name: string): 
 }
 
 /** A token whose claims were read, but not verified. */
-export interface ManagerToken extends TokenSubject {
-  readonly text: string
-  /** The node that can have issued it. */
-  readonly node: string
+export interface ManagerToken extends ClaimedToken {
   /** The digest of the authorization context that the user logged in with (`run_as`). Absent: there was none. */
   readonly context?: string
   /** Roles and mode: users with the same ones get the same responses. */
   readonly rights: string
-  /** The same text for all tokens with equal claims but for their times. */
-  readonly series: string
-  /** Seconds since 1970. */
-  readonly issuedAt: number
-  /** Milliseconds since 1970. */
-  readonly expiresAt: number
 }
 
 /** Returns the claims of a token; `undefined`: it has not the form of one of the manager. */
@@ -208,7 +199,7 @@ export function readManagerToken(text: string, node: string): ManagerToken | und
   if (!Array.isArray(roles) || !roles.every(Number.isSafeInteger) || typeof mode !== 'string') return undefined
   // In the order of the token: of two policies about one thing, that of the later role counts.
   const rights = `${mode} ${roles.join(',')}`
-  const claims = { series: seriesOf(payload, nbf), issuedAt: nbf, expiresAt: exp * 1000 }
+  const claims = { series: seriesOf(payload, nbf), issuedAt: nbf * 1000, expiresAt: exp * 1000 }
   return { text, node, user, roles, ...contextOf(payload), rights, ...claims }
 }
 

@@ -9,7 +9,7 @@
  * master accepts one token, each genuine one of its series that was issued at the same time or later is good as well.
  */
 import { createHmac } from 'node:crypto'
-import type { HasEnded, TokenSubject } from '../core/access.ts'
+import type { ClaimedToken, HasEnded } from '../core/access.ts'
 import { isOutageFailure } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { faultRules, type NodeFault } from '../core/node-faults.ts'
@@ -31,19 +31,6 @@ const MAX_LOGINS = 10_000
 const MAX_REFUSED = 10_000
 /** A request waits this long for a check that may be late, in milliseconds. */
 const LATE_CHECK_WAIT_MS = 1_000
-
-/** A token whose claims were read, but not verified. */
-export interface ClaimedToken extends TokenSubject {
-  readonly text: string
-  /** The node that can have issued it. */
-  readonly node: string
-  /** The same text for all tokens with equal claims but for their times. */
-  readonly series: string
-  /** Seconds since 1970. */
-  readonly issuedAt: number
-  /** Milliseconds since 1970. */
-  readonly expiresAt: number
-}
 
 /** How the master is asked about a token. */
 interface AskNode {
@@ -116,12 +103,12 @@ export class AcceptedTokens {
       store.lookup(place.own, GENUINE_TAGS),
       store.lookup(place.series, place.tags),
     ])
-    const issueTime = issueTimeIn(genuine) ?? latestIssueOf(token, this.#clock)
-    if (hasEnded({ user, roles }, issueTime)) return undefined
+    const issuedAt = issuedAtIn(genuine) ?? latestIssueOf(token, this.#clock)
+    if (hasEnded({ user, roles }, issuedAt)) return undefined
     pace.note(place.series)
-    const current = () => (hasEnded({ user, roles }, issueTime) ? undefined : this.#current(place))
+    const current = () => (hasEnded({ user, roles }, issuedAt) ? undefined : this.#current(place))
     const fresh = { current, noteAnswer: nothingToNote }
-    if (genuine.kind !== 'hit') return (await this.#askOfUnknown(place, issueTime, before, node)) ? fresh : undefined
+    if (genuine.kind !== 'hit') return (await this.#askOfUnknown(place, issuedAt, before, node)) ? fresh : undefined
     if (this.#clock.elapsed() < (this.#refusedUntil.get(place.own) ?? 0)) return undefined
     const known = acceptedIn(before)
     const isCovered = known !== undefined && known.from <= place.issuedAt && known.age < pace.longest()
@@ -191,14 +178,14 @@ export class AcceptedTokens {
   }
 
   /** Only the node can check the signature of a token that it has never accepted. */
-  #askOfUnknown(place: Place, issueTime: number, before: BytesLookup, node: AskNode): Promise<boolean> {
+  #askOfUnknown(place: Place, issuedAt: number, before: BytesLookup, node: AskNode): Promise<boolean> {
     // A call under way may have begun before a change that this request must see.
     const id = `${place.own} ${epochsText(before)}`
     const begun = this.#unknown.get(id)
     if (begun !== undefined) return begun
     const ask = async () => {
       const isAccepted = await node.askOfUnknown()
-      if (isAccepted) await Promise.all([this.#addGenuine(place, issueTime), this.#add(place, before)])
+      if (isAccepted) await Promise.all([this.#addGenuine(place, issuedAt), this.#add(place, before)])
       return isAccepted
     }
     const asking = ask().finally(() => this.#unknown.delete(id))
@@ -278,10 +265,10 @@ export class AcceptedTokens {
     await this.#save(before, { key: series, tags, stored, initialAge })
   }
 
-  async #addGenuine({ own, expiresAt }: Place, issueTime: number): Promise<void> {
+  async #addGenuine({ own, expiresAt }: Place, issuedAt: number): Promise<void> {
     const before = await this.#options.store.lookup(own, GENUINE_TAGS)
     if (before.kind === 'hit') return
-    const stored = bytesOf({ issueTime }, expiresAt - this.#clock.wall())
+    const stored = bytesOf({ issuedAt }, expiresAt - this.#clock.wall())
     await this.#save(before, { key: own, tags: GENUINE_TAGS, stored })
   }
 
@@ -327,14 +314,14 @@ function isUnanswered(cause: unknown): boolean {
 const ONLY_FOR_READS: Acceptance = { isOnlyForReads: true, noteAnswer: nothingToNote, current: () => undefined }
 
 /** Returns the latest time at which a genuine token can have been issued; `undefined`: no replica has noted it. */
-function issueTimeIn(lookup: BytesLookup): number | undefined {
-  const noted = lookup.kind === 'hit' ? ownField(parseJson(lookup.response.body), 'issueTime') : undefined
+function issuedAtIn(lookup: BytesLookup): number | undefined {
+  const noted = lookup.kind === 'hit' ? ownField(parseJson(lookup.response.body), 'issuedAt') : undefined
   return typeof noted === 'number' ? noted : undefined
 }
 
 /** As far as its claims show, whose times are whole seconds of the clock of the node. Milliseconds since 1970. */
 export function latestIssueOf({ issuedAt }: Pick<ClaimedToken, 'issuedAt'>, clock: Pick<Clock, 'wall'>): number {
-  return Math.min(issuedAt * 1000 + 999, clock.wall())
+  return Math.min(issuedAt + 999, clock.wall())
 }
 
 /** The tags of what depends on the rights of a user. */

@@ -2,9 +2,10 @@
 import t from 'tap'
 import { createEndedTokens } from '../../../src/access/ended-tokens.ts'
 import { createRevocationList } from '../../../src/access/revocations.ts'
-import { AcceptedTokens, type ClaimedToken } from '../../../src/cache/accepted-tokens.ts'
+import { AcceptedTokens } from '../../../src/cache/accepted-tokens.ts'
 import { createRecheckPace } from '../../../src/cache/recheck-pace.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
+import type { ClaimedToken } from '../../../src/core/access.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 
 const SECOND = 1000
@@ -46,17 +47,18 @@ function withNode({ recheck = 10, recheckMax = 600, perMinute = 300, outage = fa
   const asked: string[] = []
   let isDown = false
   let fault: string | undefined
-  const token = (user: string, issuedAt: number, roles = '1'): ClaimedToken => ({
-    text: `${user} ${roles} ${issuedAt}`,
+  /** Issued in this second since 1970. */
+  const token = (user: string, second: number, roles = '1'): ClaimedToken => ({
+    text: `${user} ${roles} ${second}`,
     node: 'master',
     user,
     roles: [Number(roles)],
     series: `${user} ${roles}`,
-    issuedAt,
+    issuedAt: second * SECOND,
     expiresAt: clock.wall() + 900 * SECOND,
   })
-  const issue = (user: string, issuedAt: number, roles?: string): ClaimedToken => {
-    const made = token(user, issuedAt, roles)
+  const issue = (user: string, second: number, roles?: string): ClaimedToken => {
+    const made = token(user, second, roles)
     issued.add(made.text)
     return made
   }
@@ -69,7 +71,7 @@ function withNode({ recheck = 10, recheckMax = 600, perMinute = 300, outage = fa
         await new Promise((resolve) => setImmediate(resolve))
         if (fault !== undefined) throw new EdgeError(920, '', { cause: { fault } })
         if (isDown) throw new Error('down')
-        return issued.has(of.text) && of.issuedAt >= (endedBefore.get(of.user) ?? 0)
+        return issued.has(of.text) && of.issuedAt >= (endedBefore.get(of.user) ?? 0) * SECOND
       }
     return tokens.check(of, { ask: ask('known'), askOfUnknown: ask('unknown') })
   }
