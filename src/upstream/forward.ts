@@ -197,18 +197,16 @@ function canTryNext({ fault, sent }: NodeFailure, { endpoint }: EdgeRequest): bo
 
 /**
  * Whether the failure of the first candidate is one for which this candidate exists. A drained node may be stopped at any
- * moment: only a node that answers from its own copy replaces it, none that would pass the request on to it.
+ * moment, and one at its limit has enough calls: only a node that answers from its own copy replaces it, none that would pass
+ * the request on to it.
  */
-function mayFollow(first: NodeFailure, candidate: Candidate, { endpoint }: EdgeRequest): boolean {
+function mayFollow({ fault, lastFault }: NodeFailure, candidate: Candidate, { endpoint }: EdgeRequest): boolean {
   const { isDetour, replacesMaster } = candidate
-  if (first.fault === 'drained') return endpoint.target.kind === 'anyNode' && !isDetour && !replacesMaster
-  if (isDetour) return isApiUnreachable(first)
-  return !replacesMaster || first.fault !== 'overloaded'
-}
-
-/** Whether the node does not answer at all, in contrast to a node that hangs or is at its limit. */
-function isApiUnreachable({ fault, lastFault }: NodeFailure): boolean {
-  return (fault === 'ejected' ? lastFault : fault) === 'unreachable'
+  if (fault === 'drained' || fault === 'overloaded') {
+    return endpoint.target.kind === 'anyNode' && !isDetour && !replacesMaster
+  }
+  // A detour is for a node that does not answer at all, in contrast to one that hangs.
+  return !isDetour || (fault === 'ejected' ? lastFault : fault) === 'unreachable'
 }
 
 /**

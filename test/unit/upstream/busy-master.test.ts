@@ -89,3 +89,19 @@ t.test('an error in the request is answered by the worker', async (t) => {
   release()
   await first
 })
+
+t.test('a master whose queue is full is replaced only by a worker that answers from its own copy', async (t) => {
+  const { worker, master, handler, urls, first, release } = await busyMaster(t, envelope, {
+    limits: { inFlight: 1, queue: 1 },
+  })
+  const queued = handler(edgeRequest('GET', '/agents'))
+  const full = { code: 921, message: /\(boss: / }
+  await t.rejects(async () => handler(edgeRequest('GET', '/agents/summary')), full)
+  await t.rejects(async () => handler(edgeRequest('GET', '/rules', { copies: 'lagging' })), full)
+  t.same(urls(worker), [], 'a call that is handed on costs the worker and the master')
+  t.match(await handler(edgeRequest('GET', '/rules')), { status: 200 })
+  t.same(urls(worker), ['GET /rules'])
+  t.equal(master.seen.length, 1)
+  release()
+  t.match(await Promise.all([first, queued]), [{ status: 200 }, { status: 200 }])
+})
