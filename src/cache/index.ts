@@ -16,7 +16,10 @@ import { createReplicationLag, type InvalidatePorts, invalidate } from './writes
 
 /** Absent: no node is known, silent or at its limit, and events are not observed. */
 type OptionalPorts = Partial<
-  Pick<ReadThroughPorts, 'isSilent' | 'firstNode' | 'waitForRead' | 'clock' | 'onEvent' | 'refreshAhead'>
+  Pick<
+    ReadThroughPorts,
+    'isSilent' | 'isSaturated' | 'firstNode' | 'waitForRead' | 'clock' | 'onEvent' | 'refreshAhead'
+  >
 >
 
 /** What the cache reads of the section `cache` of the settings. A reload may change each of them. */
@@ -64,6 +67,7 @@ export function createCache(options: CacheOptions) {
     clock,
     hasIdleCapacity,
     isSilent: options.isSilent ?? (() => false),
+    isSaturated: options.isSaturated ?? (() => false),
     firstNode: options.firstNode ?? (() => undefined),
     lateFetches: new LateFetches(clock),
     ...(options.outageFor && { outageFor: options.outageFor }),

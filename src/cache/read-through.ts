@@ -41,6 +41,8 @@ export interface ReadThroughPorts extends CachePorts {
   readonly waiting: WaitingRefreshes
   /** Whether the node that would be called is known not to answer at all. */
   readonly isSilent: (request: EdgeRead) => boolean
+  /** Whether a call would leave no free slot of the node that would be called. */
+  readonly isSaturated: (request: EdgeRead) => boolean
   readonly isOnlyReplica: () => boolean
   /** Whether the local tier is served while Redis is unreachable, although other replicas may write. */
   readonly servesWithoutRedis: () => boolean
@@ -229,12 +231,12 @@ function staleDuringRefresh({ refreshAhead }: ReadPath, { target }: ReadContext,
 }
 
 /**
- * Returns the same while the calls of many requests wait for the limit of a node, otherwise 0. The refresh will take longer
- * than the last fetch, by which the stored time was chosen, and how much longer depends on all responses that are in use: the
- * oldest one is refreshed first, so none gets older than the limit requires. A status need not be hot. `wait`: milliseconds.
+ * Returns the same while a node is at one of its limits, otherwise 0. The refresh will take longer than the last fetch, by
+ * which the stored time was chosen, and how much longer depends on all responses that are in use. A status need not be hot.
+ * `wait`: milliseconds for the limit per minute.
  */
 function staleDuringWait({ ports }: ReadPath, context: ReadContext, { response }: Hit, wait: number): number {
-  if (wait === 0) return 0
+  if (wait === 0 && !ports.isSaturated(context.request)) return 0
   if (staleRuleOf(context.target.policy, errorNumberOf(response)) !== 'allowed') return response.staleWhileHot
   const { staleWhileRevalidate } = lifetimesOf(ports, context)
   return staleWhileRevalidate === 'automatic' ? MAX_AUTOMATIC_MS : 0

@@ -39,7 +39,7 @@ export interface NodeCall {
   /** Decides which calls are sent first if the node is at its limit. `own`: a probe or a login, before those of clients. */
   readonly priority: Priority | 'own'
   readonly caller: string
-  /** The user, its address and its connection: queued calls of different flows take turns. Absent: one of the caller's. */
+  /** The user, its address and its connection, with spaces between them: queued calls take turns. Absent: one of the caller's. */
   readonly flow?: string
   /** Method and path of the record, as a template: calls of one endpoint take about the same time. */
   readonly endpoint: string
@@ -173,6 +173,8 @@ export interface ClusterView {
   isSilent?(name: string): boolean
   /** Returns how many more calls the node would take at once, without queueing; 0 if it takes none. */
   freeSlots(name: string): number
+  /** Whether another call would leave the node no free slot for the next one. Absent: not known. */
+  isSaturated?(name: string): boolean
   /**
    * Returns the milliseconds until the limit per minute of the node permits this number of reads; Infinity: it never does.
    * Absent: there is no such limit.

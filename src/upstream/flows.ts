@@ -6,8 +6,11 @@
  * `recent`: the node time since the latest pause, in which the flow had no call for `PAUSE_MS`. A flow with at least
  * `BURST_MS` of it always has a call waiting: it is bulk. So is a page that continues a walk through a collection.
  *
- * `served`: the node time of the flow in a virtual time that starts where the flows in use are. The next call is that of the
- * flow with the least `recent` node time, up to `BURST_MS`; of flows beyond it, that with the least `served`.
+ * `served`: the node time of the flow in a virtual time that starts where the flows in use are.
+ *
+ * A party is all flows of one user at one address, and counts as they do: a client that opens many connections, or one for each
+ * request, is many flows and one party. The next call is that of the party with the least `recent` node time, up to
+ * `BURST_MS`; of parties beyond it, that with the least `served`. The same rule chooses the flow of the party.
  */
 import type { NodeCall } from '../core/node-call.ts'
 
@@ -19,7 +22,9 @@ const BURST_MS = 5000
 export interface Flow {
   readonly name: string
   /** `edge`: work of the edge itself, which is never bulk for this reason. `walk`: through a collection. */
-  readonly kind: 'client' | 'edge' | 'walk'
+  readonly kind: 'client' | 'edge' | 'walk' | 'party'
+  /** Absent: the flow is a party itself. */
+  readonly party: Flow | undefined
   recent: number
   served: number
   /** Queued, or in flight. */
@@ -27,6 +32,8 @@ export interface Flow {
   idleSince: number
   /** The latest page of a collection. */
   page: Page | undefined
+  /** Of a party: the `served` of the flow that got the latest slot. */
+  virtualTime: number
 }
 
 /** What a call needs to leave its flow again. */
@@ -52,39 +59,46 @@ export class Flows {
   /** Must be followed by `leave`, with `start` before it if the call gets a slot. */
   enter(call: CallOfFlow, now: number): FlowCall {
     this.#forgetIdle(now)
-    const owner = call.flow === undefined ? this.#get(call.caller, 'edge') : this.#get(call.flow, 'client')
+    const party = call.flow === undefined ? undefined : this.#get(partyOf(call.flow), 'party')
+    const owner = call.flow === undefined ? this.#get(call.caller, 'edge') : this.#get(call.flow, 'client', party)
     const page = call.flow === undefined ? undefined : pageOf(call.path)
     const isWalk = page !== undefined && page.list === owner.page?.list && page.offset > owner.page.offset
     if (page !== undefined) owner.page = page
-    const flow = isWalk ? this.#get(`${owner.name} ${page.list}`, 'walk') : owner
-    owner.calls += 1
-    if (flow !== owner) flow.calls += 1
-    return { flow, owner, charged: 0 }
+    const flow = isWalk ? this.#get(`${owner.name} ${page.list}`, 'walk', party) : owner
+    const entered = { flow, owner, charged: 0 }
+    for (const each of membersOf(entered)) each.calls += 1
+    return entered
   }
 
   /** Charges the usual node time of a call that gets a slot, so that calls that start together are of several flows. */
   start(call: FlowCall, usualTime: number): void {
-    this.#virtualTime = Math.max(this.#virtualTime, call.flow.served)
+    const { flow } = call
+    const { party } = flow
+    if (party !== undefined) party.virtualTime = Math.max(party.virtualTime, flow.served)
+    this.#virtualTime = Math.max(this.#virtualTime, (party ?? flow).served)
     charge(call, usualTime)
   }
 
   /** `nodeTime`: how long the call had a slot. */
   leave(call: FlowCall, nodeTime: number, now: number): void {
     charge(call, nodeTime - call.charged)
-    for (const each of new Set([call.flow, call.owner])) {
+    for (const each of membersOf(call)) {
       each.calls -= 1
       each.idleSince = now
     }
   }
 
-  #get(name: string, kind: Flow['kind']): Flow {
-    const known = this.#flows.get(name)
+  #get(name: string, kind: Flow['kind'], party?: Flow): Flow {
+    const virtualTime = party?.virtualTime ?? this.#virtualTime
+    const key = `${kind} ${name}`
+    const known = this.#flows.get(key)
     if (known !== undefined) {
-      if (known.calls === 0) known.served = Math.max(known.served, this.#virtualTime)
+      if (known.calls === 0) known.served = Math.max(known.served, virtualTime)
       return known
     }
-    const flow = { name, kind, recent: 0, served: this.#virtualTime, calls: 0, idleSince: 0, page: undefined }
-    this.#flows.set(name, flow)
+    const used = { recent: 0, served: virtualTime, calls: 0, idleSince: 0 }
+    const flow = { name: key, kind, party, ...used, page: undefined, virtualTime: 0 }
+    this.#flows.set(key, flow)
     return flow
   }
 
@@ -101,14 +115,30 @@ export function isBulkFlow({ kind, recent }: Flow): boolean {
 
 /** Returns whether the first flow comes before the second one. */
 export function comesBefore(a: Flow, b: Flow): boolean {
+  const [partyA, partyB] = [a.party ?? a, b.party ?? b]
+  return partyA === partyB ? hasUsedLess(a, b) : hasUsedLess(partyA, partyB)
+}
+
+function hasUsedLess(a: Flow, b: Flow): boolean {
   const difference = Math.min(a.recent, BURST_MS) - Math.min(b.recent, BURST_MS)
   return difference < 0 || (difference === 0 && a.served < b.served)
 }
 
+function membersOf({ flow, owner }: FlowCall): ReadonlySet<Flow> {
+  return new Set([flow, owner, owner.party ?? owner])
+}
+
 function charge(call: FlowCall, ms: number): void {
   call.charged += ms
-  call.flow.recent += ms
-  call.flow.served += ms
+  for (const each of new Set([call.flow, call.flow.party ?? call.flow])) {
+    each.recent += ms
+    each.served += ms
+  }
+}
+
+/** Returns the user and the address of a flow. */
+function partyOf(flow: string): string {
+  return flow.slice(0, Math.max(0, flow.lastIndexOf(' '))) || flow
 }
 
 /** Returns the page that a call reads, if its URL has an offset or a limit. */

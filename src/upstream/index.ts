@@ -180,6 +180,7 @@ function createView(
     isSilent: (name) => byName.get(name)?.health.isSilent ?? false,
     isAvailable: (name) => byName.get(name)?.isAvailable ?? false,
     freeSlots: (name) => byName.get(name)?.freeSlots ?? 0,
+    isSaturated: (name) => byName.get(name)?.isSaturated ?? false,
     waitForReads: (name, calls) => byName.get(name)?.waitForReads(calls) ?? 0,
     waitForNextRead: (name, others) => byName.get(name)?.waitForNextRead(others) ?? 0,
   }

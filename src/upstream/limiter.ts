@@ -10,7 +10,7 @@ import { ABANDONED, watchAbandonment } from './abandoned-calls.ts'
 import type { CallBudget, PermitCounts } from './call-budget.ts'
 import { CallLimit } from './call-limit.ts'
 import { EndpointTimes, ServiceTime } from './call-times.ts'
-import { type Flow, type FlowCall, Flows, isBulkFlow } from './flows.ts'
+import { type Flow, type FlowCall, Flows, isBulkFlow, PAUSE_MS } from './flows.ts'
 import type { HealthSignal } from './health.ts'
 import type { Rejection } from './node-response.ts'
 import type { NodeLimits } from './options.ts'
@@ -42,7 +42,7 @@ interface LimiterOptions {
   readonly budget: () => CallBudget | undefined
 }
 
-/** The share of the slots that bulk calls may use while calls of other priorities are queued or in flight. */
+/** The share of the slots that bulk calls may use while other calls are queued or in flight, and `PAUSE_MS` longer. */
 const BULK_SHARE = 0.5
 /** The share of its timeout that a bulk call may be queued. */
 const BULK_SOJOURN_SHARE = 0.5
@@ -67,6 +67,8 @@ export class ConcurrencyLimiter {
   #nextBulkAt = 0
   #calls = 0
   #bulkCalls = 0
+  /** When the latest call of another priority ended. */
+  #othersEndedAt = Number.NEGATIVE_INFINITY
   readonly #queue = new CallQueue<QueuedCall>()
   readonly #serviceTime = new ServiceTime()
   readonly #times = new EndpointTimes()
@@ -104,6 +106,12 @@ export class ConcurrencyLimiter {
     )
   }
 
+  /** Whether another call would be queued, or take the last free slot of several. */
+  get isSaturated(): boolean {
+    const free = this.#freeSlots
+    return free === 0 || (free === 1 && this.#expectedSlots > 1)
+  }
+
   get #freeSlots(): number {
     return Math.max(
       0,
@@ -117,8 +125,9 @@ export class ConcurrencyLimiter {
   }
 
   get #maxBulkCalls(): number {
-    const othersWait = this.#calls > this.#bulkCalls || this.#queue.sizes.all > this.#queue.sizes.bulk
-    return othersWait ? Math.max(1, Math.floor(this.#expectedSlots * BULK_SHARE)) : Number.POSITIVE_INFINITY
+    const haveCalls = this.#calls > this.#bulkCalls || this.#queue.sizes.all > this.#queue.sizes.bulk
+    const areActive = haveCalls || this.#options.clock() - this.#othersEndedAt < PAUSE_MS
+    return areActive ? Math.max(1, Math.floor(this.#expectedSlots * BULK_SHARE)) : Number.POSITIVE_INFINITY
   }
 
   get queue(): number {
@@ -216,6 +225,7 @@ export class ConcurrencyLimiter {
     const entered = this.#entered.get(call)
     if (entered !== undefined) {
       if (entered.priority === 'bulk') this.#bulkCalls -= 1
+      else this.#othersEndedAt = now
       this.#leave(call, entered, now - start)
     }
     // Before a queued call starts: another replica may be due for the slot.

@@ -18,11 +18,13 @@ import type { KindOf } from './kinds.ts'
  *
  * `isSilent`: whether the node that is asked first is known not to answer at all.
  *
+ * `isSaturated`: whether the node that is asked first would have no free slot left for the next client.
+ *
  * `waitForRead`: the milliseconds until the limit per minute of the node that is asked first permits one more read,
  * after those in its queue and `others`.
  */
 export function createNodeQuestions(view: ClusterView, kindOf: KindOf) {
-  const { isSilent = () => false, waitForNextRead = () => 0 } = view
+  const { isSilent = () => false, isSaturated = () => false, waitForNextRead = () => 0 } = view
   /** Returns the node that is asked first; `undefined`: there is none, or it is not known yet. */
   const firstNodeFor = (request: EdgeRequest): string | undefined => {
     const { firstNode, route } = kindOf(view)
@@ -38,6 +40,12 @@ export function createNodeQuestions(view: ClusterView, kindOf: KindOf) {
     const isOpen = kind === 'agentOwner' || kind === 'everyNode' || kind === 'severalNodes'
     return isOpen && nodeOf(request) === undefined && kindOf(view).firstNode === undefined
   }
+  const isFirst = (request: EdgeRequest, has: (name: string) => boolean): boolean => {
+    // Routing each stale response would cost more than this test of a few nodes.
+    if (!view.nodes().some(({ name }) => has(name))) return false
+    const first = firstNodeFor(request)
+    return first !== undefined && has(first)
+  }
   return {
     firstNode: (request: EdgeRequest) => (isUnknown(request) ? undefined : firstNodeFor(request)),
     hasIdleCapacity: (request: EdgeRequest): boolean => {
@@ -45,12 +53,8 @@ export function createNodeQuestions(view: ClusterView, kindOf: KindOf) {
       const nodes = isUnknown(request) ? addressed() : [firstNodeFor(request)]
       return nodes.length > 0 && nodes.every((node) => node !== undefined && view.freeSlots(node) > 1)
     },
-    isSilent: (request: EdgeRequest): boolean => {
-      // Routing each stale response would cost more than this test of a few nodes.
-      if (!view.nodes().some(({ name }) => isSilent(name))) return false
-      const first = firstNodeFor(request)
-      return first !== undefined && isSilent(first)
-    },
+    isSilent: (request: EdgeRequest) => isFirst(request, isSilent),
+    isSaturated: (request: EdgeRequest) => isFirst(request, isSaturated),
     waitForRead: (request: EdgeRequest, others: number): number => {
       // Each stale hit comes here, mostly while no node is at its limit: routing them would cost more than this test.
       if (!view.nodes().some(({ name }) => waitForNextRead(name, others) > 0)) return 0

@@ -165,9 +165,18 @@ export class UpstreamNode {
     return this.#tokenCalls
   }
 
+  get #isAdmitting(): boolean {
+    return !this.#options.drained.has(this.name) && this.health.isAdmitting
+  }
+
   /** Whether a call may be sent now: the node is neither drained nor ejected, and its queue has space. */
   get isAvailable(): boolean {
-    return !this.#options.drained.has(this.name) && this.health.isAdmitting && this.limiter.hasQueueSpace
+    return this.#isAdmitting && this.limiter.hasQueueSpace
+  }
+
+  /** Whether calls are sent to the node, and another one would be queued, or take the last free slot. */
+  get isSaturated(): boolean {
+    return this.limiter.isSaturated && this.#isAdmitting
   }
 
   /** Calls that would start without queueing, on slots that no replica uses; 0 if the node is not available. */

@@ -84,41 +84,59 @@ export class CallQueue<Item extends Queueable> {
   /** Returns how many queued calls would go before a new call. */
   countAhead({ priority, flow }: Queueable): number {
     let count = 0
-    for (const higher of PRIORITIES.slice(0, PRIORITIES.indexOf(priority))) {
-      for (const items of this.#flowsOf[higher].values()) count += items.size
-    }
-    const own = this.#flowsOf[priority].get(flow)?.size ?? 0
-    // The new call is number `own + 1` of its flow, so each other flow gets at most that number of turns before it.
-    for (const items of this.#flowsOf[priority].values()) count += Math.min(items.size, own + 1)
-    return count
+    for (const higher of PRIORITIES.slice(0, PRIORITIES.indexOf(priority))) count += this.#sizeOf(higher)
+    const flows = this.#flowsOf[priority]
+    const parties = sizesOfParties(flows)
+    // The new call is the last one of its flow and of its party, so each other one gets at most that number of turns before it.
+    const turns = (flows.get(flow)?.size ?? 0) + 1
+    const own = flow.party ?? flow
+    let ofParty = 0
+    for (const [each, { size }] of flows) if ((each.party ?? each) === own) ofParty += Math.min(size, turns)
+    for (const [party, size] of parties) if (party !== own) count += Math.min(size, ofParty + 1)
+    return count + ofParty
+  }
+
+  #sizeOf(priority: Priority): number {
+    let size = 0
+    for (const items of this.#flowsOf[priority].values()) size += items.size
+    return size
   }
 
   /**
    * Returns the call that makes room for a new one in a full queue: one that no connected client awaits; else the last call of
-   * the lowest priority below the new call; else the last call of the flow with most calls in its priority, if the new call's
-   * flow has fewer.
+   * the lowest priority below the new call; else one of its priority, of the party with most calls if its own has fewer, or of
+   * the flow of its party with most calls if its own has fewer. Of a party it is the last call of the flow with most calls.
    */
   findDisplaceable({ priority, flow }: Queueable): Item | undefined {
     const [last] = this.#last
     if (last !== undefined) return last
     const lowerPriorities = PRIORITIES.slice(PRIORITIES.indexOf(priority) + 1).reverse()
     const lowest = lowerPriorities.find((each) => this.#flowsOf[each].size > 0)
-    const largest = largestOf(this.#flowsOf[lowest ?? priority])
-    if (largest === undefined) return undefined
-    const own = this.#flowsOf[priority].get(flow)?.size ?? 0
-    if (lowest === undefined && largest.size <= own + 1) return undefined
-    return [...largest].at(-1)
+    const flows = this.#flowsOf[lowest ?? priority]
+    const parties = sizesOfParties(flows)
+    const own = flow.party ?? flow
+    const largest = [...parties].reduce((a, b) => (b[1] > a[1] ? b : a), [own, parties.get(own) ?? 0] as const)
+    const isOwn = largest[0] === own
+    const most = [...flows].filter(([each]) => (each.party ?? each) === largest[0])
+    const items = most.map(([, each]) => each).reduce((a, b) => (b.size >= a.size ? b : a), new Set<Item>())
+    const ofNew = isOwn ? (flows.get(flow)?.size ?? 0) : (parties.get(own) ?? 0)
+    const ofOther = isOwn ? items.size : largest[1]
+    return lowest === undefined && ofOther <= ofNew + 1 ? undefined : [...items].at(-1)
   }
+}
+
+/** Returns how many calls each party has. */
+function sizesOfParties(flows: CallsOfFlows<unknown>): ReadonlyMap<Flow, number> {
+  const sizes = new Map<Flow, number>()
+  for (const [flow, { size }] of flows) {
+    const party = flow.party ?? flow
+    sizes.set(party, (sizes.get(party) ?? 0) + size)
+  }
+  return sizes
 }
 
 function firstOf<Item>(flows: CallsOfFlows<Item>): Item | undefined {
   const next = [...flows.keys()].reduce((best, flow) => (comesBefore(flow, best) ? flow : best))
   const [first] = flows.get(next) ?? []
   return first
-}
-
-function largestOf<Item>(flows: CallsOfFlows<Item>): Set<Item> | undefined {
-  let largest: Set<Item> | undefined
-  for (const items of flows.values()) if (items.size > (largest?.size ?? 0)) largest = items
-  return largest
 }

@@ -195,3 +195,26 @@ t.test('at the limit of a node, a status need not be hot to be served stale for 
   t.match(await statusAfter(after(1)), { hit: undefined, stored: true })
   t.equal(parts.nodes.calls, 2, 'the refresh has left its call to the client that waited')
 })
+
+t.test(
+  'at a saturated node, a status need not be hot to be served stale, and its refresh begins at once',
+  async (t) => {
+    let isSaturated = true
+    const parts = replica({
+      lifetimesOf: () => automatic,
+      isSaturated: () => isSaturated,
+      hasIdleCapacity: () => false,
+    })
+    const after = async (milliseconds: number) => {
+      parts.clock.advance(milliseconds)
+      return parts.read(edgeRequest(STATUS))
+    }
+    await after(0)
+    t.match(await statusAfter(after(TTL + 2999)), { ...STALE, ttl: -2999 })
+    await settle()
+    t.equal(parts.nodes.calls, 2)
+    t.match(await statusAfter(after(TTL + 3000)), { hit: undefined, stored: true }, 'not beyond its bound')
+    isSaturated = false
+    t.match(await statusAfter(after(TTL)), { hit: undefined, stored: true }, 'the present status')
+  },
+)

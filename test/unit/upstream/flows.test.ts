@@ -3,7 +3,7 @@ import { assert, asyncProperty, constantFrom, integer, record, uniqueArray } fro
 import t from 'tap'
 import { type Flow, Flows, isBulkFlow, PAUSE_MS } from '../../../src/upstream/flows.ts'
 import type { LimitedCall } from '../../../src/upstream/limiter.ts'
-import { Agenda, createLimiter, deadlineIn, run, settled, spread } from './limiter-simulation.ts'
+import { Agenda, type Arrival, createLimiter, deadlineIn, run, settled, spread } from './limiter-simulation.ts'
 
 interface Client {
   readonly name: string
@@ -146,3 +146,34 @@ t.test('flows without calls are forgotten', (t) => {
   t.equal(seen.size, 10)
   t.end()
 })
+
+const callOf = (user: string, connection: number, at: number): Arrival => {
+  return { at, priority: 'interactive', takes: 100, flow: `${user} 10.0.0.1 ${connection}` }
+}
+
+t.test('a client with many connections takes turns with others as one party', async (t) => {
+  const script = Array.from({ length: 40 }, (_, at) => callOf('script', at, 1))
+  const people = Array.from({ length: 4 }, (_, at) => callOf('dashboard', at, 10 + at))
+  const { results } = await run([...script, ...people], { inFlight: 1 })
+  const waits = results.filter(({ arrival }) => arrival.flow?.startsWith('dashboard')).map(({ waited }) => waited)
+  t.same(waits.length, 4)
+  t.ok(
+    waits.every((waited, at) => waited <= 100 * 2 * (at + 1)),
+    `${waits}`,
+  )
+})
+
+t.test(
+  'in a full queue, a call of the party with most calls is displaced, however many connections it has',
+  async (t) => {
+    const script = Array.from({ length: 6 }, (_, at) => callOf('script', at, at))
+    const { results } = await run([...script, callOf('dashboard', 0, 6), callOf('script', 7, 7)], {
+      inFlight: 1,
+      queue: 5,
+    })
+    t.same(
+      results.map(({ acquisition }) => acquisition.ok),
+      [true, true, true, true, true, false, true, false],
+    )
+  },
+)

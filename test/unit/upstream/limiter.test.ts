@@ -4,6 +4,7 @@ import type { Test } from 'tap'
 import t from 'tap'
 import { eventually } from '../../support/eventually.ts'
 import { type ClusterTestOptions, clusterOf, envelope, fakeNode, get } from './fake-node.ts'
+import { holdUntilReleased } from './forwarding.ts'
 
 /** A node that responds on demand and counts its concurrent calls. */
 async function slowNode(t: Test, options: ClusterTestOptions = {}) {
@@ -152,4 +153,24 @@ t.test('a node that refuses calls with 429 or 503 gets one less', async (t) => {
     respond()
     await Promise.all(calls)
   }
+})
+
+t.test('a node is saturated while another call would take the last free slot of several, or be queued', async (t) => {
+  const { respond, release } = holdUntilReleased(envelope)
+  const { url } = await fakeNode(t, respond)
+  const calls: Promise<unknown>[] = []
+  const saturatedAt = (inFlight: number) => {
+    const cluster = clusterOf(t, url, { limits: { inFlight } })
+    const isSaturated = () => cluster.view.isSaturated?.(cluster.view.master().name)
+    return Array.from({ length: 4 }, () => {
+      const before = isSaturated()
+      calls.push(cluster.call(get('/agents')))
+      return before
+    })
+  }
+  t.same(saturatedAt(4), [false, false, false, true])
+  t.same(saturatedAt(2), [false, true, true, true])
+  t.same(saturatedAt(1), [false, true, true, true])
+  release()
+  await Promise.all(calls)
 })

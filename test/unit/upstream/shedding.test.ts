@@ -103,6 +103,19 @@ t.test('bulk calls use at most half of the slots while others wait, and all of t
   )
 })
 
+t.test('between the calls of people, bulk calls leave them half of the slots', async (t) => {
+  const people = Array.from({ length: 20 }, (_, at) => {
+    return { at: 3_000 + 500 * at, priority: 'interactive', takes: 100 } as const
+  })
+  const { results } = await run([...people, ...spread(60, 10, { priority: 'bulk', takes: 1_000 })])
+  const waits = results.flatMap(({ arrival, waited }) => (arrival.priority === 'interactive' ? [waited] : []))
+  // The first one finds all slots taken.
+  t.same(
+    waits.slice(2),
+    waits.slice(2).map(() => 0),
+  )
+})
+
 t.test('a bulk call is queued for half of its timeout at most; Retry-After is when it gets a slot', async (t) => {
   const call = { at: 0, priority: 'bulk', takes: 2_000, timeout: 8_000 } as const
   const crowd = Array.from({ length: 12 }, () => ({ ...call, at: 3_000 }))
