@@ -42,7 +42,8 @@ const MAX_KEYS = 10_000
 const MAX_OUTAGE_REFRESHES = 4
 /** An outage counts as over this long after the last fetch that found no node. */
 const OUTAGE_END_MS = 10_000
-/** The queue of the node is full. */
+/** No node can be called, and the queue of the node is full. */
+const NO_NODE = 920
 const OVERLOADED = 921
 
 /** The error of a failed fetch, and when it ended. */
@@ -63,12 +64,16 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
     target.policy.snapshot === undefined ? next : snapshots.fetch
   const refreshing = new Set<string>()
   return {
-    /** Returns the error with which nodes failed to answer this request, if it is recent or a refresh tries them again. */
-    recentFailure: ({ target: { key }, request }: ReadContext) => {
-      if (refreshing.has(key)) return outcomes.lastFailure(key)
+    /**
+     * Returns the error with which nodes failed to answer this request, if it is recent or a refresh tries them again; while no
+     * node can be called, also if this request was not among those that failed.
+     */
+    recentFailure: ({ target: { key }, request, lookup }: ReadContext) => {
+      if (ports.outageFor?.() !== undefined) return NO_NODE
       // After an outage, the calls are left to responses that are refreshed first.
-      const isWaiting = outcomes.isOutage && !ports.hasIdleCapacity(request)
-      return outcomes.lastFailure(key, isWaiting ? Number.POSITIVE_INFINITY : RECENT_FAILURE_MS)
+      const isWaiting = outcomes.isInOutage(lookup) && !ports.hasIdleCapacity(request)
+      if (isWaiting) return outcomes.lastFailure(key) ?? NO_NODE
+      return outcomes.lastFailure(key, refreshing.has(key) ? Number.POSITIVE_INFINITY : RECENT_FAILURE_MS)
     },
     /**
      * Whether the last fetch was answered with an error, although a stored response could have been served stale; of a
@@ -122,7 +127,7 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
   function mayRefresh({ target: { key } }: ReadContext): boolean {
     if (refreshing.has(key) || outcomes.isPaused(key)) return false
     // All responses are stale at the end of an outage: they are refreshed in the order in which they are requested.
-    return !outcomes.isOutage || refreshing.size < MAX_OUTAGE_REFRESHES
+    return !outcomes.isInOutage() || refreshing.size < MAX_OUTAGE_REFRESHES
   }
 
   /** Answers from a snapshot of the collection. Resolves to undefined if the nodes must answer. */
@@ -215,9 +220,10 @@ class Outcomes {
     this.#outageFor = outageFor
   }
 
-  /** Whether fetches fail because no node answers, or did so a short time ago. */
-  get isOutage(): boolean {
-    return this.#clock() - this.#outageAt < OUTAGE_END_MS
+  /** Whether fetches fail because no node answers, or did so a short time ago, and later than the response was fetched. */
+  isInOutage(lookup?: Lookup): boolean {
+    const since = this.#clock() - this.#outageAt
+    return since < OUTAGE_END_MS && (lookup?.kind !== 'hit' || lookup.age > since)
   }
 
   /** Returns the error of the last fetch, if it failed within this time. */
@@ -255,8 +261,8 @@ class Outcomes {
     if (isOutageFailure(code) && this.#outageFor?.() !== undefined) this.#outageAt = at
     const before = this.#failures.get(target.key)?.code
     // That many responses are refreshed at once does not end what was known.
-    const isSame = code === OVERLOADED && before !== undefined && isOutageFailure(before)
-    this.#failures.set(target.key, { code: isSame ? before : code, at })
+    const known = code === OVERLOADED && this.isInOutage() ? (before ?? NO_NODE) : code
+    this.#failures.set(target.key, { code: known, at })
     const errorNumber = lookup.kind === 'hit' ? errorNumberOf(lookup.response) : 0
     if (staleRuleOf(target.policy, errorNumber) === 'whileHot') this.#noteRefusal(context)
   }

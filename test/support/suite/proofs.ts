@@ -21,7 +21,8 @@ const PROOFS: Readonly<Record<string, string>> = {
   'packages/simulator/test/newer/': 'recorded-contract.',
   'test/contract/':
     'both/passthrough. newer/messages. newer/releases. replay/stored-responses. responses/schemas. simulator/shapes.',
-  'test/system/': 'console-api/miss-stages. journeys/explain-every-endpoint. newer/same-world/ reload/every-setting.',
+  'test/system/':
+    'console-api/miss-stages. journeys/explain-every-endpoint. journeys/outage-every-read. newer/same-world/ reload/every-setting.',
   'test/system/departures/': 'many-rounds.',
   'test/system/joined/': 'price-of-every-read.',
   'test/system/newer-contract/': 'lost-workers. rights/matrix.',

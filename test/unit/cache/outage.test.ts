@@ -104,6 +104,17 @@ t.test('while an outage lasts, no response is marked as if it were refreshed', a
   t.match(cacheStatusOf(await read(one())), { detail: 'outage' })
 })
 
+t.test(
+  'while no node can be called, also a response whose fetch has not failed yet is served as in an outage',
+  async (t) => {
+    const { read, nodes, clock } = replica({ lifetimesOf, outageFor: () => 1000 })
+    await read(one())
+    nodes.respond = fail(920)
+    clock.advance(1100)
+    t.match(cacheStatusOf(await read(one())), { detail: 'outage' })
+  },
+)
+
 t.test('nothing older than an acknowledged write is served', async (t) => {
   const { read, nodes, clock, store } = replica({ lifetimesOf })
   await read(one())
@@ -115,14 +126,21 @@ t.test('nothing older than an acknowledged write is served', async (t) => {
 
 t.test('at the end of an outage, responses are refreshed as they are requested, four at a time', async (t) => {
   let isIdle = true
-  const { read, nodes, clock } = replica({ lifetimesOf, hasIdleCapacity: () => isIdle, outageFor: () => 1000 })
+  let outageFor: number | undefined = 1000
+  const { read, nodes, clock } = replica({
+    lifetimesOf,
+    hasIdleCapacity: () => isIdle,
+    outageFor: () => outageFor,
+  })
   const ids = Array.from({ length: 20 }, (_, at) => String(at + 100))
   for (const id of ids) await read(one(id))
   nodes.respond = fail(924)
   clock.advance(HOUR)
   for (const id of ids) await read(one(id))
+  await settle()
   clock.advance(6000)
   isIdle = false
+  outageFor = undefined
   let inFlight = 0
   let most = 0
   const order: (string | undefined)[] = []
