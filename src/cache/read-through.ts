@@ -303,13 +303,13 @@ async function failureOf(fetching: Promise<FetchResult | 'late'>): Promise<Stale
 async function findStale(path: ReadPath, context: ReadContext, reason: StaleReason): Promise<ReadResponse | undefined> {
   const { key, tags } = context.target
   const fwd = forwardReasonOf(context)
-  const serve = (lookup: Lookup) =>
+  const serveFound = (lookup: Lookup) =>
     lookup.kind === 'hit' && !lookup.epochs.fenced
       ? serveStale(context, lookup, { status: { fwd }, reason })
       : undefined
-  const own = fwd === 'stale' ? serve(await path.ports.store.lookup(key, tags)) : undefined
+  const own = fwd === 'stale' ? serveFound(await path.ports.store.lookup(key, tags)) : undefined
   if (own !== undefined) return own
-  const computed = await path.fetcher.computeStale(context, serve)
+  const computed = await path.fetcher.computeStale(context, serveFound)
   return computed && toResponse(computed, fwd)
 }
 

@@ -7,7 +7,7 @@
  */
 
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
-import type { AgedResponse, StoredResponse } from '../core/response.ts'
+import type { AgedResponse, StoredRead } from '../core/response.ts'
 import type { CachePorts, ReadContext } from './call-nodes.ts'
 
 export interface RefreshAheadOptions {
@@ -47,7 +47,7 @@ const READS_LEFT_TO_CLIENTS = 3
 const BUSY_INTERVAL_MS = 40
 
 /** Returns the milliseconds before the end of its lifetime from which a response is refreshed. */
-export function refreshWindow(stored: Pick<StoredResponse, 'ttl' | 'fetchTime'>): number {
+export function refreshWindow(stored: Freshness): number {
   const lifetime = lifetimeAfterArrival(stored)
   const ahead = Math.max(stored.fetchTime * FETCH_TIMES_AHEAD, lifetime * MIN_SHARE_AHEAD)
   return Math.min(ahead, lifetime * MAX_SHARE_AHEAD)
@@ -178,7 +178,7 @@ export class WaitingRefreshes {
   }
 }
 
-type Freshness = Pick<StoredResponse, 'ttl' | 'fetchTime'>
+type Freshness = Pick<StoredRead, 'ttl' | 'fetchTime'>
 
 /** Hits in the first half are not counted, so that most hits cost nothing. */
 const COUNTED_SHARE = 0.5

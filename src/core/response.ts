@@ -332,8 +332,10 @@ export type FieldsOf<Described extends Description> = {
   readonly [Name in keyof Described]: Described[Name] extends 'number' ? number : string
 }
 
+export type StoredTimes = FieldsOf<typeof TIMES>
+
 /** Bytes as they are stored. All lookups of one copy return the same object, unless it was invalidated softly. */
-export interface StoredBytes extends FieldsOf<(typeof STORED_FIELDS)['bytes']> {
+export interface StoredBytes extends StoredTimes {
   readonly kind: StoredKind
   /** Of a response: the body without content coding. */
   readonly body: Buffer

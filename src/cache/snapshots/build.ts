@@ -18,7 +18,7 @@ import { staleTimesOf } from '../policy.ts'
 import type { CacheStore } from '../stores/contract.ts'
 import { storageLifetime } from '../stores/local-entries.ts'
 import { type NodeReads, needsAllRows, type SnapshotDemands, snapshotSourceOf } from './builds.ts'
-import { type CollectionRows, parseHead, type SnapshotHead, type SnapshotRows, toResponse } from './rows.ts'
+import { type CollectionRows, parseHead, type SnapshotHead, type SnapshotRows, snapshotOf } from './rows.ts'
 
 export interface SnapshotLimits {
   readonly maxRows: number
@@ -203,7 +203,7 @@ export interface SnapshotSettings extends SnapshotLimits {
 
 export interface SnapshotPorts
   extends Pick<CachePorts, 'resolveTarget' | 'lifetimesOf' | 'limits' | 'hasIdleCapacity' | 'clock' | 'onEvent'> {
-  readonly store: Pick<CacheStore, 'lookup' | 'parts'>
+  readonly store: Pick<CacheStore, 'lookup'>
   readonly snapshots: () => SnapshotSettings
   readonly rows: SnapshotRows
   readonly nodeReads: () => NodeReads
@@ -286,7 +286,7 @@ async function build(
   if (isJoined) {
     const { joined, ...collection } = await readJoined(call, request, limits)
     demands.noteTotal(target.key, collection.totalItems)
-    return toResponse(await add(ports, collection, snapshot, !['partial', 'cut'].includes(joined.completeness)), joined)
+    return snapshotOf(await add(ports, collection, snapshot, !['partial', 'cut'].includes(joined.completeness)), joined)
   }
   // A client waits at most for one call of its own. Others are work for later requests.
   const paged: EdgeRead =
@@ -297,7 +297,7 @@ async function build(
   if (countsPage && collection.totalItems >= rowsPerCall) {
     throw new SnapshotRefusedError('tooManyRows', 'its first page is full, and may not be all')
   }
-  return toResponse(await add(ports, collection, snapshot, true), { ...NO_PARTS, oldestPartAge: age })
+  return snapshotOf(await add(ports, collection, snapshot, true), { ...NO_PARTS, oldestPartAge: age })
 }
 
 /** Stores the rows for as long as the response may be served. `isShared`: whether other replicas may read them. */

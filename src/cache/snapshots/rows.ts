@@ -176,7 +176,7 @@ function nameOf(place: Place, head: SnapshotHead, at: number): string {
 }
 
 /** Returns the head of a snapshot as reads return it. `parts`: of a joined collection. */
-export function toResponse(head: SnapshotHead, parts: MadeOfParts): SnapshotResponse {
+export function snapshotOf(head: SnapshotHead, parts: MadeOfParts): SnapshotResponse {
   const origin = { ...parts, kind: 'snapshot', rowBytes: head.bytes } as const
   return { kind: 'snapshot', body: Buffer.from(JSON.stringify(head)), origin }
 }

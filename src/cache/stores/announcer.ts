@@ -1,7 +1,7 @@
 /**
  * Sends changes of epochs and fences to Redis, and waits until no replica can serve older data: every replica has
  * acknowledged the invalidation, or its lease has expired. And receives what other replicas publish: invalidations, which
- * it acknowledges, released fetch locks, and replaced entries. Messages carry the generation and a sequence number. After a
+ * it acknowledges, released locks, and replaced entries. Messages carry the generation and a sequence number. After a
  * gap, this replica discards all epochs that it knows.
  */
 import { randomUUID } from 'node:crypto'

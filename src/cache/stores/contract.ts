@@ -32,7 +32,7 @@ export type Lock =
   | { readonly held: true; release(): Promise<void> }
   | { readonly held: false; readonly settled: Promise<void> }
 
-/** One write of a name for all replicas. `lease`: milliseconds after which a holder that did not renew the lock counts as dead. */
+/** One write of a name for all replicas. `lease`: milliseconds after which a holder that did not renew the lock is dead. */
 export type AcquireWriteLock = (name: string, lease: number) => Promise<Lock>
 
 /** Milliseconds that an invalidation may wait for Redis in any case: a slow link needs some round trips. */
@@ -48,8 +48,8 @@ export interface WriteFence {
   /**
    * Invalidates the tags again, and those that the response named, and removes the fence. Resolves with true when no
    * replica can serve the older value, because it acknowledged the invalidation or its lease expired. Only then send the
-   * 2xx. Resolves with false if Redis has not confirmed this after `ms` milliseconds (default: `STORE_WAIT_MS`): the fence stays, at most until its
-   * lease ends, and is removed when Redis is reachable again.
+   * 2xx. Resolves with false if Redis has not confirmed this after `ms` milliseconds (default: `STORE_WAIT_MS`): the fence
+   * stays, at most until its lease ends, and is removed when Redis is reachable again.
    */
   lift(more: readonly Tag[], ms?: number): Promise<boolean>
   /** The outcome is unknown: leaves the fence until its lease expires. */

@@ -5,7 +5,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { EvictionReason, LocalState, StoredResponseInfo } from '../../core/cache.ts'
-import type { Hit, Lookup, StoredBytes, StoredRead, TagEpochs } from '../../core/response.ts'
+import type { Hit, Lookup, StoredBytes, StoredRead, StoredTimes, TagEpochs } from '../../core/response.ts'
 import type { NewEntry } from './contract.ts'
 import { compareEpochs, MAX_EVICTIONS } from './epochs.ts'
 
@@ -29,27 +29,24 @@ export interface LocalEntry {
 }
 
 /** The stale times of a response, in milliseconds after its freshness lifetime. */
-export type StaleTimes = Pick<StoredBytes, 'staleWhileRevalidate' | 'staleIfError' | 'staleInOutage' | 'staleWhileHot'>
+export type StaleTimes = Omit<StoredTimes, 'ttl'>
 
 /**
  * Returns the milliseconds after the freshness lifetime for which a response may be served stale; 0: it never is, or only
  * while it is hot, or in an outage.
  */
-export function staleBound({
-  staleWhileRevalidate,
-  staleIfError,
-}: Pick<StaleTimes, 'staleWhileRevalidate' | 'staleIfError'>): number {
+export function staleBound({ staleWhileRevalidate, staleIfError }: StaleTimes): number {
   return Math.max(staleWhileRevalidate, staleIfError)
 }
 
 /** Returns the milliseconds after the fetch for which a response may be served at all, fresh or stale. */
-export function storageLifetime(response: StaleTimes & Pick<StoredBytes, 'ttl'>): number {
-  return response.ttl + Math.max(staleBound(response) + response.staleWhileHot, response.staleInOutage)
+export function storageLifetime(times: StoredTimes): number {
+  return Math.max(usualLifetime(times), times.ttl + times.staleInOutage)
 }
 
 /** Returns the same while some node answers. */
-export function usualLifetime(response: StaleTimes & Pick<StoredBytes, 'ttl'>): number {
-  return response.ttl + staleBound(response) + response.staleWhileHot
+export function usualLifetime(times: StoredTimes): number {
+  return times.ttl + staleBound(times) + times.staleWhileHot
 }
 
 /** What is under the key of a read. Lookups of a `BytesKey` read only what all kinds have. */

@@ -2,7 +2,7 @@
 
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { StoredResponseInfo } from '../../core/cache.ts'
-import { type FieldsOf, STORED_FIELDS, StoredForms, type StoredKind } from '../../core/response.ts'
+import { STORED_FIELDS, StoredForms, type StoredKind, type StoredTimes } from '../../core/response.ts'
 import { isObject } from '../../core/values.ts'
 import { type OnStoreEvent, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
@@ -103,20 +103,20 @@ function decodeEntry(
   if (!isStringArray(epochs) || !isStringArray(tags) || typeof generation !== 'string') return undefined
   const isOfBytes = key.startsWith('bytes:' satisfies BytesKey)
   if (!isKind(kind) || (kind === 'bytes') !== isOfBytes || !hasFields(kind, fields)) return undefined
+  if (info !== undefined && !isResponseInfo(info)) return undefined
   // A copy: a short reply is a view of a larger buffer of the connection, which a local entry would keep in memory.
   const body = Buffer.from(view)
   const stored = { ...fields, kind, body, ...(kind === 'response' && { forms: new StoredForms() }) }
-  if (isOfBytes) return { stored, generation, epochs, tags }
-  if (!isResponseInfo(info)) return undefined
   // Both lists are parsed from the same text. A local entry needs one of them.
-  return { stored, generation, epochs, tags, info: areEqual(info.tags, tags) ? { ...info, tags } : info }
+  const listed = info && { info: areEqual(info.tags, tags) ? { ...info, tags } : info }
+  return { stored, generation, epochs, tags, ...listed }
 }
 
 function isKind(value: unknown): value is StoredKind {
   return typeof value === 'string' && Object.hasOwn(STORED_FIELDS, value)
 }
 
-function hasFields(kind: StoredKind, fields: unknown): fields is FieldsOf<(typeof STORED_FIELDS)['bytes']> {
+function hasFields(kind: StoredKind, fields: unknown): fields is StoredTimes {
   const described = Object.entries(STORED_FIELDS[kind])
   return isObject(fields) && described.every(([name, type]) => IS_OF_TYPE[type](Reflect.get(fields, name)))
 }
