@@ -60,20 +60,14 @@ function toRead(ports: SharedReadsPorts, request: EdgeRead, call: NodeCall): Edg
   const found = resolve(ports, call.path, request.caller)
   if (found === undefined || !isAskedAt(call.node, found.endpoint, ports.master())) return undefined
   const { endpoint, params, query } = found
-  const { caller, priority, requestId, client, trace } = request
   const read: EdgeRead = {
-    kind: 'read',
+    ...request,
     endpoint,
     params,
     query,
-    caller,
     extent: 'whole',
     waitForComplete: false,
     returnMinimal: false,
-    priority,
-    requestId,
-    client,
-    ...(trace !== undefined && { trace }),
     reuse: request.reuse === 'allowed' ? NOT_STALE : request.reuse,
     effort: 'bounded',
     copies: 'unknown',
