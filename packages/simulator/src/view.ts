@@ -31,10 +31,22 @@ export function sightAlone({ target, method }: Endpoint, entry: SimNode): Sight 
 /** Returns the view for a request that `node` executes; the same object if nothing differs. */
 export function seenFrom(node: SimNode, world: World, sight: Sight): World {
   if (sight === 'whole' || (sight === 'local' && node.type === 'master')) return world
+  let agents: Map<string, SimAgent> | undefined
+  return {
+    ...world,
+    /** Most requests ask for other things, such as the version. */
+    get agents() {
+      agents ??= agentsSeenFrom(node, world, sight)
+      return agents
+    },
+    groups: sight === 'deluded' ? new Map(world.groups) : world.groups,
+  }
+}
+
+function agentsSeenFrom(node: SimNode, world: World, sight: Exclude<Sight, 'whole'>): Map<string, SimAgent> {
   const agents = new Map(world.agents)
   if (sight !== 'local') for (const [id, agent] of agents) agents.set(id, sights[sight](agent, node))
-  agents.set('000', managerAgent(node, world))
-  return { ...world, agents, groups: sight === 'deluded' ? new Map(world.groups) : world.groups }
+  return agents.set('000', managerAgent(node, world))
 }
 
 const sights: Readonly<Record<Exclude<Sight, 'whole' | 'local'>, (agent: SimAgent, node: SimNode) => SimAgent>> = {
