@@ -44,11 +44,16 @@ export function success(items: readonly unknown[], more: { total?: number; faile
 export type Respond = (call: NodeCall) => Pick<NodeResponse, 'status' | 'type' | 'body'>
 
 /** Returns the calls that the node received, decoded, and the classic response. `timeout` in milliseconds. */
-export async function ask(request: EdgeRequest, respond: Respond, timeout = 5_000, perMinute?: number) {
+export async function ask(
+  request: EdgeRequest,
+  respond: (call: NodeCall) => ReturnType<Respond> | Promise<ReturnType<Respond>>,
+  timeout = 5_000,
+  perMinute?: number,
+) {
   const calls: string[] = []
   const call = async (nodeCall: NodeCall): Promise<NodeResult> => {
     calls.push(`${nodeCall.method} ${decodeURIComponent(nodeCall.path)}`)
-    return { ok: true, response: { node: 'master', ...respond(nodeCall) } }
+    return { ok: true, response: { node: 'master', ...(await respond(nodeCall)) } }
   }
   const candidate = { node: 'master', path: request.endpoint.path }
   const result = await newer.ask(request, candidate, {

@@ -10,7 +10,7 @@
 import { envelopeOf } from '../../../../core/envelope.ts'
 import { EdgeError } from '../../../../core/errors.ts'
 import { formatCoverage, NO_PARTS } from '../../../../core/response.ts'
-import { selectFirst, waitForJsonTurn } from '../../../../core/turns.ts'
+import { inTurns, selectFirst, waitForJsonTurn } from '../../../../core/turns.ts'
 import { ownEntry } from '../../../../core/values.ts'
 import { compileMatching, type Match, type Matching } from '../../../../query/collect.ts'
 import { renameInSelect } from '../../../../query/newer-names.ts'
@@ -72,8 +72,10 @@ async function readAgentIds(conversation: Conversation): Promise<readonly string
   return byNumber(agents.map((row) => String((row as Row).id)))
 }
 
+/** Nodes list their agents in this order. */
 function byNumber(ids: readonly string[]): readonly string[] {
-  return [...new Set(ids)].sort((a, b) => Number(a) - Number(b))
+  const isOrdered = ids.every((id, at) => at === 0 || Number(ids[at - 1]) < Number(id))
+  return isOrdered ? ids : [...new Set(ids)].sort((a, b) => Number(a) - Number(b))
 }
 
 interface Read {
@@ -122,6 +124,9 @@ interface Outcome {
   readonly covered: number
 }
 
+/** A further call is sent if there is time for this many of the longest one. */
+const SPARE_CALLS = 2
+
 /** Calls the node for one list of agents after the other. Returns the answer of a call that fails. */
 async function collect(
   conversation: Conversation,
@@ -143,12 +148,17 @@ async function collect(
   const price = isNamed ? Number.POSITIVE_INFINITY : conversation.price - 1
   if (price === Number.POSITIVE_INFINITY && !isNamed && ids.length > conversation.agentsPerCollection)
     throw tooLarge(node, `${ids.length} agents, more than cluster.limits.agentsPerCollection`)
+  // A node of many agents may need seconds for each call.
+  let longest = 0
+  const hasTime = () => price === Number.POSITIVE_INFINITY || conversation.remaining > SPARE_CALLS * longest
   let agents = lists.next()
-  while (agents.length > 0 && calls < price) {
+  while (agents.length > 0 && calls < price && hasTime()) {
     const expected = Math.min(lists.expectedCalls, price - calls)
     if (calls + expected >= conversation.maxCalls) throw tooLarge(node, `${ids.length} agents need too many calls`)
     if (calls < 2) conversation.checkRoom(1 + expected)
+    const begun = performance.now()
     reply = await conversation.sendForRows(withAgents(agents))
+    longest = Math.max(longest, performance.now() - begun)
     calls += 1
     const { content } = reply
     if (content.kind !== 'success') {
@@ -160,15 +170,14 @@ async function collect(
     }
     const { items = [] } = content
     if (items.some((item) => typeof item !== 'object')) throw unreadable(reply.response, 'rows are texts')
-    const rows = items.map((row) => convert(row) as Row)
-    await collector.add(rows, content.total)
+    await collector.add(items, (item) => convert(item) as Row, content.total)
     noteLostNodes(content, failedNodes)
     if (collector.isExceeded) break
-    lists.noteRows(agents.length, rows.length)
+    lists.noteRows(agents.length, items.length)
     agents = lists.next()
   }
   if (collector.isExceeded && collector instanceof PageCollector) throw tooLarge(node, `more than ${MAX_ROWS} rows`)
-  const covered = calls < price ? ids.length : lists.at - agents.length
+  const covered = collector.isExceeded ? ids.length : lists.at - agents.length
   return { ...(reply && { reply }), failedNodes: [...failedNodes.values()], calls, covered }
 }
 
@@ -200,8 +209,8 @@ const MAX_ROWS = 100_000
 interface RowCollector {
   /** The most rows that are needed of each agent, in the order of the call. */
   readonly rowsPerAgent: number
-  /** `total`: the number of rows of the agents, of which the call may have returned some only. */
-  add(rows: readonly Row[], total: number): Promise<void>
+  /** Converts the items in turns. `total`: the number of rows of the agents, of which the call may have returned some only. */
+  add(items: readonly unknown[], toRow: (item: unknown) => Row, total: number): Promise<void>
   readonly total: number
   /** Whether the rows are more than can be collected. */
   readonly isExceeded: boolean
@@ -240,11 +249,12 @@ class PageCollector implements RowCollector {
     return this.#wanted > MAX_ROWS && this.total > MAX_ROWS
   }
 
-  async add(rows: readonly Row[], total: number): Promise<void> {
+  async add(items: readonly unknown[], toRow: (item: unknown) => Row, total: number): Promise<void> {
     const { pick, compare } = this.#matching
     // Rows with equal sort fields have the order of their agents.
     const byAgent: typeof compare = (a, b) => compare(a, b) || agentOf(a.item) - agentOf(b.item)
-    const found = await selectFirst(rows, pick, byAgent, Math.min(this.#wanted, MAX_ROWS), this.#first)
+    const wanted = Math.min(this.#wanted, MAX_ROWS)
+    const found = await selectFirst(items, (item) => pick(toRow(item)), byAgent, wanted, this.#first)
     this.total += this.#isFiltered ? found.total : total
     this.#first = found.first
   }
@@ -273,9 +283,11 @@ class AllRowsCollector implements RowCollector {
     return this.total > this.rowsPerAgent
   }
 
-  async add(rows: readonly Row[], total: number): Promise<void> {
+  async add(items: readonly unknown[], toRow: (item: unknown) => Row, total: number): Promise<void> {
     this.total += total
-    for (const row of rows.toSorted((a, b) => agentOf(a) - agentOf(b))) {
+    const rows: Row[] = []
+    for await (const part of inTurns(items)) for (const item of part) rows.push(toRow(item))
+    for (const row of rows.sort((a, b) => agentOf(a) - agentOf(b))) {
       if (this.#writer.add(Buffer.from(JSON.stringify(row)))) await waitForJsonTurn(BYTES_PER_PART)
     }
   }
