@@ -11,7 +11,7 @@ import {
 } from '../clients/parties.ts'
 import { cpuOf } from '../load.ts'
 import { WrongResponseError } from '../verify.ts'
-import { type FleetRead, fleetReads } from './reads.ts'
+import { type FleetMode, type FleetRead, fleetReads, modes } from './reads.ts'
 
 export interface Cost {
   readonly calls: number
@@ -35,6 +35,7 @@ export interface FleetOptions {
   readonly workers: number
   /** Seconds of processor time of each call of a node; 0: as fast as the process. */
   readonly work: number
+  readonly mode: FleetMode
   readonly only: RegExp | undefined
 }
 
@@ -43,22 +44,30 @@ const AT_ONCE = 1_000_000
 const GROUP = 'default'
 
 export async function* measureFleet(options: FleetOptions): AsyncGenerator<MeasuredRead> {
-  const { agents, workers, work, only } = options
+  const { agents, workers, work, mode, only } = options
+  const { layout, distribution } = modes[mode]
   const capacity = work > 0 ? { work } : { scale: AT_ONCE }
-  const cluster = await startCluster({ agents, workers, capacity, isStill: true })
+  const distributed = distribution === 'manager'
+  const cluster = await startCluster({ agents, workers, capacity, layout, distributed, isStill: true })
   const redis = await startRedis()
   const replicas = await startReplicas(2, {
     nodes: cluster.nodes,
     redis: redis.url,
-    cluster: { discover: false, limits: { perMinute: 0 } },
+    layout,
+    cluster: { distribution, discover: false, limits: { perMinute: 0 } },
     // What is paid for once lasts for the whole run.
     cache: { ttl: { agents: '1h', summary: '1h', manager: '1h', cluster: '1h', syscollector: '1h' } },
   })
   try {
-    const fleet = new RunningFleet(cluster, replicas)
-    await replicas.ask(TURNS_REQUEST)
+    const fleet = new RunningFleet(cluster, replicas, mode)
     const members = await fleet.totalOf(`/agents/groups/${GROUP}?limit=1`)
-    for (const read of fleetReads({ agents: agents + 1, nodes: workers + 1, members, group: GROUP })) {
+    for (const read of fleetReads({
+      agents: agents + 1,
+      nodes: workers + 1,
+      members,
+      group: GROUP,
+      mode,
+    })) {
       if (only !== undefined && !only.test(read.name)) continue
       yield { read, first: await fleet.measure(read, 0), second: await fleet.measure(read, 1) }
     }
@@ -84,18 +93,22 @@ const PROBES: ReadonlySet<string> = new Set(['/', '/version'])
 class RunningFleet {
   readonly #cluster: RunningCluster
   readonly #replicas: Replicas
-  readonly #node: string
+  /** Where the right response is: in mode `manager`, the master. Otherwise the first response counts. */
+  readonly #node: string | undefined
   /** The body of each URL that was read. */
   readonly #known = new Map<string, string>()
 
-  constructor(cluster: RunningCluster, replicas: Replicas) {
+  constructor(cluster: RunningCluster, replicas: Replicas, mode: FleetMode) {
     this.#cluster = cluster
     this.#replicas = replicas
-    this.#node = cluster.nodes[0]?.url ?? ''
+    this.#node = mode === 'manager' ? cluster.nodes[0]?.url : undefined
   }
 
   async totalOf(target: string): Promise<number> {
-    return (JSON.parse((await ask(this.#node + target, 'edge')).body) as Page).data.totalItems ?? 0
+    const { body } = await ask(`${this.#replicas.urls[0]}${target}`, 'writer')
+    const { error, data } = JSON.parse(body) as Page
+    if (error !== 0) throw new WrongResponseError(`${target}: ${body}`)
+    return data.totalItems ?? 0
   }
 
   /** Reads through one replica, and verifies each response. */
@@ -119,7 +132,7 @@ class RunningFleet {
     }
   }
 
-  /** Throws WrongResponseError. The node itself is asked for each response, except for rows of all agents. */
+  /** Throws WrongResponseError. The right response is known for each read but those of rows of all agents. */
   async #verify(read: FleetRead, answers: readonly Answer[], replica: 0 | 1): Promise<void> {
     const wrong = (what: string): never => {
       throw new WrongResponseError(`${read.name}, replica ${replica}: ${what}`)
@@ -131,15 +144,16 @@ class RunningFleet {
       if (status !== 200) wrong(`${url}: status ${status}: ${body.slice(0, 200)}`)
       const { error, data } = JSON.parse(body) as Page
       if (error !== 0) wrong(`${url}: error ${error}`)
-      const isExpected = read.isCut
-        ? !/\bhit\b|stored/.test(cacheStatus)
-        : replica === 0 || /; hit\b|detail=snapshot/.test(cacheStatus)
-      if (!isExpected) wrong(`${url}: Cache-Status ${cacheStatus}`)
-      if (read.isCut && !((data.covered_agents?.covered ?? 0) > 0)) wrong(`${url}: no covered_agents`)
+      const covered = data.covered_agents?.covered
+      const isExpected =
+        covered === undefined
+          ? replica === 0 || /; hit\b|detail=snapshot/.test(cacheStatus)
+          : !/\bhit\b|stored/.test(cacheStatus)
+      if (!isExpected || covered === 0) wrong(`${url}: Cache-Status ${cacheStatus}, ${covered} agents covered`)
       rows += data.items?.length ?? 0
       for (const { id } of data.items ?? []) seen.add(id)
-      if (read.isCut || url.startsWith('/cluster/*')) continue
-      const known = this.#known.get(url) ?? (await ask(this.#node + url, 'edge')).body
+      if (read.isOfAllAgents || url.startsWith('/cluster/*')) continue
+      const known = this.#known.get(url) ?? (this.#node ? (await ask(this.#node + url, 'edge')).body : body)
       this.#known.set(url, known)
       if (body !== known) wrong(`${url}: ${body.length} bytes differ from ${known.length} of the node`)
     }

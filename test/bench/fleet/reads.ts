@@ -7,8 +7,8 @@ export interface FleetRead {
   readonly rows?: number
   /** The most calls of the first time. The second time, at the other replica, costs none. */
   readonly calls: number
-  /** The response covers some of the agents only, and is not stored. */
-  readonly isCut?: true
+  /** Rows of all agents: a response that covers some of them only is not stored. */
+  readonly isOfAllAgents?: true
 }
 
 export interface Fleet {
@@ -18,7 +18,16 @@ export interface Fleet {
   /** By group. */
   readonly members: number
   readonly group: string
+  readonly mode: FleetMode
 }
+
+/** Nodes of the classic layout in one of its modes, or of the newer one behind the classic contract. */
+export const modes = {
+  manager: { layout: 'classic', distribution: 'manager' },
+  edge: { layout: 'classic', distribution: 'edge' },
+  newer: { layout: 'newer', distribution: 'manager' },
+} as const
+export type FleetMode = keyof typeof modes
 
 const PAGE = 500
 /** The rows that a node returns at once. */
@@ -35,23 +44,25 @@ function callsOfWalk(rows: number): number {
   return 2 + Math.ceil(rows / ROWS_PER_CALL)
 }
 
-export function fleetReads({ agents, nodes, members, group }: Fleet): readonly FleetRead[] {
+export function fleetReads({ agents, nodes, members, group, mode }: Fleet): readonly FleetRead[] {
   const price = 2 * nodes + 10
+  const isNewer = mode === 'newer'
   const one = (url: string, calls: number): FleetRead => ({ name: url, urls: [url], calls })
-  const cut = (url: string): FleetRead => ({ name: url, urls: [url], calls: price, isCut: true })
+  const cut = (url: string): FleetRead => ({ name: url, urls: [url], calls: price, isOfAllAgents: true })
   return [
     one('/agents?limit=500', 1),
     { name: 'walk of /agents by 500', ...walk('/agents', agents), calls: callsOfWalk(agents) },
     { name: 'walk by 500, other order', ...walk('/agents?sort=-name', agents), calls: 0 },
     one('/agents?sort=name&limit=20', 0),
-    one('/agents?status=active&limit=500&offset=50', 0),
+    // Nodes of the newer layout have other states.
+    one('/agents?status=active&limit=500&offset=50', isNewer ? 1 : 0),
     one('/agents?select=id,name,status&limit=500&offset=100', 0),
     // A search also finds keys, which no response has.
     one('/agents?search=web&limit=100', 1),
     one('/agents?q=id<300;name~db&limit=100', 0),
     one('/agents?sort=version&limit=20', 1),
-    one('/agents/summary', 1),
-    one('/summary/agents', 1),
+    one('/agents/summary', isNewer ? 2 : 1),
+    one('/summary/agents', isNewer ? 2 : 1),
     one('/agents/groups', 1),
     {
       name: `walk of /agents/groups/${group}`,
@@ -61,11 +72,12 @@ export function fleetReads({ agents, nodes, members, group }: Fleet): readonly F
     one('/agents/stats/distinct?fields=os.platform', 1),
     one('/agents/no_group?limit=500', 1),
     one('/agents/001', 1),
-    one('/syscollector/001/packages', 1),
+    // Its owner is looked up if the owner table is not there within a second.
+    one('/syscollector/001/packages', mode === 'edge' ? 2 : 1),
     cut('/experimental/syscollector/packages?limit=500'),
     cut('/experimental/syscollector/hardware?sort=-ram_total&limit=20'),
     one('/cluster/nodes', 1),
     one('/cluster/healthcheck', 1),
-    one('/cluster/*/info', nodes),
+    one('/cluster/*/info', isNewer ? price : nodes),
   ]
 }

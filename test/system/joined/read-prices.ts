@@ -29,7 +29,7 @@ const VALUES: Readonly<Record<string, string>> = {
 export interface ReadPrice {
   readonly path: string
   readonly target: string
-  /** The calls of nodes, without probes and without those of the owner table. */
+  /** The calls of nodes, without probes, logins and those of the owner table. */
   readonly calls: readonly string[]
   /** The calls with which the owner table was read, which all reads share. */
   readonly ownerCalls: number
@@ -45,23 +45,30 @@ export interface PricedCluster {
   readonly workers: number
 }
 
+/** Probes and logins. */
+const NOT_OF_READS: ReadonlySet<string> = new Set(['/', '/security/user/authenticate'])
+
 /** Sends each read once, one after the other. `t`: ends the edge and the cluster. */
 export async function* pricesOfReads(
   t: Pick<Test, 'teardown'>,
   { agents, workers }: PricedCluster,
   { layout, distribution }: (typeof ways)[number],
 ): AsyncGenerator<ReadPrice> {
-  const settings = { cluster: { distribution, discover: false, limits: { perMinute: 0 } } }
+  const settings = { cluster: { layout, distribution, discover: false, limits: { perMinute: 0 } } }
   const world = { agents, workers, layout, distributed: distribution === 'manager' }
   const { simulator, edge } = await simulated(t, world, { settings })
-  for (const { method, path } of catalogue) {
-    if (method !== 'GET' || path.startsWith('/cache')) continue
+  for (const {
+    method,
+    path,
+    target: { kind },
+  } of catalogue) {
+    if (method !== 'GET' || kind === 'edge') continue
     const target = path.replaceAll(/:(\w+)/g, (_, value: string) => VALUES[value] ?? 'none')
     const before = simulator.seen.length
     const answer = await fetch(edge.url + target, { headers: { authorization: edge.authorization('admin') } })
     const text = await answer.text()
-    const isProbe = (url: string) => url === '/' || (url === '/version' && path !== url)
-    const urls = simulator.seen.slice(before).flatMap(({ url }) => (isProbe(url) ? [] : [url]))
+    const isRead = (url: string) => !NOT_OF_READS.has(url) && (url !== '/version' || path === url)
+    const urls = simulator.seen.slice(before).flatMap(({ url }) => (isRead(url) ? [url] : []))
     const calls = urls.filter((url) => !url.includes(OF_OWNERS))
     yield { path, target, calls, ownerCalls: urls.length - calls.length, headers: answer.headers, text }
   }
