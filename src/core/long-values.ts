@@ -17,6 +17,14 @@ export async function* partsInTurns(bytes: Buffer): AsyncGenerator<Buffer> {
   }
 }
 
+/** Does work on each part of long bytes, as a task that pauses between them; on short bytes at once. */
+export function* onEachPart(bytes: Buffer, work: (part: Buffer) => void): CooperativeTask<void> {
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+    if (bytes.length > SLICE_BYTES && isTurnOverNow()) yield PAUSE
+    work(bytes.subarray(at, at + SLICE_BYTES))
+  }
+}
+
 /** As `Buffer.concat`. A single chunk is returned as it is. */
 export async function concatInTurns(chunks: readonly Buffer[]): Promise<Buffer> {
   const [first] = chunks

@@ -197,6 +197,14 @@ export function runTask<T>(task: CooperativeTask<T>): T | Promise<T> {
   return step.done ? step.value : runRest(task, step.value)
 }
 
+/** Runs a task that yields nothing but PAUSE in one turn: for short work. */
+export function runAtOnce<T>(task: CooperativeTask<T>): T {
+  for (;;) {
+    const step = task.next()
+    if (step.done) return step.value
+  }
+}
+
 async function runRest<T>(task: CooperativeTask<T>, first: Awaited): Promise<T> {
   let awaited = first
   for (;;) {

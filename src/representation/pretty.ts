@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { concatOwn } from '../core/long-values.ts'
-import { type CooperativeTask, isTurnOverNow, PAUSE, runTask } from '../core/turns.ts'
+import { type CooperativeTask, isTurnOverNow, PAUSE, runAtOnce, runTask } from '../core/turns.ts'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -23,11 +23,7 @@ const MAX_INDENTED_DEPTH = 100
  */
 export function pretty(json: string | Buffer): Buffer {
   const input = typeof json === 'string' ? Buffer.from(json) : json
-  const task = indent(input)
-  for (;;) {
-    const step = task.next()
-    if (step.done) return step.value === undefined ? input : Buffer.concat(step.value)
-  }
+  return Buffer.concat(runAtOnce(indent(input)) ?? [input])
 }
 
 /** Bytes of text between two looks at the clock. */

@@ -32,7 +32,7 @@ export class RowDecoder {
 
   /** Returns undefined for a row that is damaged, or that another version of the edge wrote. */
   decode(key: string, bytes: Buffer): IndexRow | undefined {
-    const head = this.#codec.decode(`row:${key}`, bytes)?.head
+    const head = this.#codec.decodeHead(`row:${key}`, bytes)
     if (!isObject(head) || !isResponseInfo(head.listed) || typeof head.generation !== 'string') return undefined
     const { listed, epochs, whole: lifetime, size, cost: fetchTime } = head
     if (!isStringArray(epochs) || !isNumber(lifetime) || !isNumber(size) || !isNumber(fetchTime)) return undefined

@@ -2,7 +2,9 @@
 
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { StoredResponseInfo } from '../../core/cache.ts'
+import { concatOwn, onEachPart } from '../../core/long-values.ts'
 import { STORED_FIELDS, StoredForms, type StoredKind, type StoredTimes } from '../../core/response.ts'
+import { type CooperativeTask, runAtOnce, runTask } from '../../core/turns.ts'
 import { isObject } from '../../core/values.ts'
 import { type OnStoreEvent, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
@@ -20,6 +22,8 @@ export class RedisEntries {
   readonly #options: RedisEntriesOptions
   /** The generation of the last entry: entries of the same one share the text, which takes 100 bytes in each of them. */
   #generation = ''
+  /** The newest entry of each key that is being written. */
+  readonly #written = new Map<string, LocalEntry>()
 
   constructor(options: RedisEntriesOptions) {
     this.#options = options
@@ -36,7 +40,7 @@ export class RedisEntries {
       bodies.send(times.commandTimeout, (client) => client.pttl(name)),
     ])
     if (!bytes.ok || bytes.value === null || !left.ok || left.value === -2) return undefined
-    const decoded = codec.decode(name, bytes.value)
+    const decoded = await codec.decode(name, bytes.value)
     const entry = decoded && decodeEntry(key, decoded)
     if (entry === undefined) return reportCorrupt(onEvent)
     const lifetime = storageLifetime(entry.stored)
@@ -47,11 +51,19 @@ export class RedisEntries {
     return { ...entry, generation: this.#generation, fetchedAt, expiresAt: fetchedAt + lifetime }
   }
 
-  /** Returns whether Redis stored the entry. */
-  set(key: string, entry: LocalEntry): Promise<boolean> {
-    const { elapsed } = this.#options.replica
-    const left = storageLifetime(entry.stored) - (elapsed() - entry.fetchedAt)
-    return writeValue(this.#options, redisKeys.entry(key), encodeHead(entry), entry.stored.body, left)
+  /** Returns whether Redis stored the entry, or one that was written later. */
+  async set(key: string, entry: LocalEntry): Promise<boolean> {
+    const until = entry.fetchedAt + storageLifetime(entry.stored)
+    const isNewest = () => this.#written.get(key) === entry
+    this.#written.set(key, entry)
+    try {
+      const name = redisKeys.entry(key)
+      // A long entry takes longer to encode than a short one that replaces it.
+      const bytes = await this.#options.codec.encode(name, encodeHead(entry), entry.stored.body)
+      return isNewest() ? await writeValue(this.#options, name, bytes, until) : true
+    } finally {
+      if (isNewest()) this.#written.delete(key)
+    }
   }
 
   /** One command for each key: on a Redis Cluster, they are in different slots. */
@@ -63,17 +75,15 @@ export class RedisEntries {
   }
 }
 
-/** Stores a value for `ms` milliseconds. Returns whether Redis stored it. */
+/** Stores a value until this time of the replica, in milliseconds. Returns whether Redis stored it. */
 async function writeValue(
-  { replica: { bodies, times }, codec, onEvent }: RedisEntriesOptions,
+  { replica: { bodies, times, elapsed }, onEvent }: RedisEntriesOptions,
   name: string,
-  head: unknown,
-  body: Buffer,
-  ms: number,
+  bytes: Buffer,
+  until: number,
 ): Promise<boolean> {
-  const left = Math.floor(ms)
+  const left = Math.floor(until - elapsed())
   if (left < 1) return false
-  const bytes = codec.encode(name, head, body)
   const reply = await bodies.send(times.bulkTimeout, (client) => client.set(name, bytes, 'PX', left))
   if (!reply.ok && reply.error.startsWith('OOM')) onEvent('full', reply.error)
   return reply.ok
@@ -96,7 +106,7 @@ function encodeHead({ stored, generation, epochs, tags, info }: LocalEntry): unk
 /** Returns undefined for a head of another shape. */
 function decodeEntry(
   key: string,
-  { head, body: view }: DecodedEntry,
+  { head, body }: DecodedEntry,
 ): Omit<LocalEntry, 'fetchedAt' | 'expiresAt'> | undefined {
   if (!isObject(head)) return undefined
   const { generation, epochs, tags, info, kind, fields } = head
@@ -104,8 +114,6 @@ function decodeEntry(
   const isOfBytes = key.startsWith('bytes:' satisfies BytesKey)
   if (!isKind(kind) || (kind === 'bytes') !== isOfBytes || !hasFields(kind, fields)) return undefined
   if (info !== undefined && !isResponseInfo(info)) return undefined
-  // A copy: a short reply is a view of a larger buffer of the connection, which a local entry would keep in memory.
-  const body = Buffer.from(view)
   const stored = { ...fields, kind, body, ...(kind === 'response' && { forms: new StoredForms() }) }
   // Both lists are parsed from the same text. A local entry needs one of them.
   const listed = info && { info: areEqual(info.tags, tags) ? { ...info, tags } : info }
@@ -146,14 +154,18 @@ export function isNumber(value: unknown): value is number {
  */
 export function createRedisParts(options: RedisEntriesOptions): SharedParts {
   const { replica, codec, onEvent } = options
-  const { bodies, times } = replica
+  const { bodies, times, elapsed } = replica
   return {
-    set: (name, id, bytes, ms) => writeValue(options, redisKeys.part(name), { id }, bytes, ms),
+    async set(name, id, bytes, ms) {
+      const until = elapsed() + ms
+      const key = redisKeys.part(name)
+      return writeValue(options, key, await codec.encode(key, { id }, bytes), until)
+    },
     async get(name, id) {
       const key = redisKeys.part(name)
       const reply = await bodies.send(times.bulkTimeout, (client) => client.getBuffer(key))
       if (!reply.ok || reply.value === null) return undefined
-      const decoded = codec.decode(key, reply.value)
+      const decoded = await codec.decode(key, reply.value)
       if (decoded === undefined) onEvent('corrupt')
       return isObject(decoded?.head) && decoded.head.id === id ? decoded.body : undefined
     },
@@ -166,14 +178,18 @@ export function createRedisParts(options: RedisEntriesOptions): SharedParts {
  * covers the key name too, so an entry that was copied to another key is rejected.
  */
 export interface EntryCodec {
-  /** Returns bytes that `decode` accepts under the same name only. `head` is serialised as JSON. */
-  encode(name: string, head: unknown, body: Buffer): Buffer
-  /** Returns head and body (a view of `bytes`, or decrypted); undefined for anything that `encode` did not write. */
-  decode(name: string, bytes: Buffer): DecodedEntry | undefined
+  /** Returns bytes that `decode` accepts under the same name only. `head` is serialised as JSON. A promise: a long body. */
+  encode(name: string, head: unknown, body: Buffer): Buffer | Promise<Buffer>
+  /** Returns head and body; undefined for anything that `encode` did not write. A promise: long bytes. */
+  decode(name: string, bytes: Buffer): DecodedEntry | undefined | Promise<DecodedEntry | undefined>
+  /** The same for a head without a body. */
+  encodeHead(name: string, head: unknown): Buffer
+  decodeHead(name: string, bytes: Buffer): unknown
 }
 
 interface DecodedEntry {
   readonly head: unknown
+  /** In memory of its own: a short reply is a view of a larger buffer of the connection. */
   readonly body: Buffer
 }
 
@@ -193,40 +209,60 @@ const NONCE_BYTES = 12
 export function createEntryCodec(encryptionKey?: Buffer): EntryCodec {
   const format = encryptionKey === undefined ? plain : encrypted(encryptionKey)
   return {
-    encode(name, head, body) {
-      const text = Buffer.from(JSON.stringify(head))
-      const fixed = Buffer.alloc(FIXED_BYTES)
-      fixed.write('ME', 'latin1')
-      fixed[2] = VERSION
-      fixed[3] = format.form
-      fixed.writeUInt32BE(text.length, 4)
-      fixed.writeUInt32BE(body.length, 8)
-      return Buffer.concat([fixed, ...format.seal(associatedData(name, fixed), text, body)])
-    },
-    decode(name, bytes) {
-      const { overhead } = format
-      if (bytes.length < FIXED_BYTES + overhead || bytes.toString('latin1', 0, 2) !== 'ME') return undefined
-      if (bytes[2] !== VERSION || bytes[3] !== format.form) return undefined
-      const length = bytes.readUInt32BE(4)
-      if (bytes.length !== FIXED_BYTES + overhead + length + bytes.readUInt32BE(8)) return undefined
-      try {
-        const content = format.open(associatedData(name, bytes.subarray(0, FIXED_BYTES)), bytes.subarray(FIXED_BYTES))
-        if (content === undefined) return undefined
-        return { head: JSON.parse(content.toString('utf8', 0, length)), body: content.subarray(length) }
-      } catch {
-        return undefined
-      }
-    },
+    encode: (name, head, body) => runTask(encode(format, name, head, body)),
+    decode: (name, bytes) => runTask(decode(format, name, bytes)),
+    encodeHead: (name, head) => runAtOnce(encode(format, name, head, NO_BODY)),
+    decodeHead: (name, bytes) => runAtOnce(decode(format, name, bytes))?.head,
   }
+}
+
+const NO_BODY = Buffer.alloc(0)
+
+function* encode(format: EntryForm, name: string, head: unknown, body: Buffer): CooperativeTask<Buffer> {
+  const text = Buffer.from(JSON.stringify(head))
+  const fixed = Buffer.alloc(FIXED_BYTES)
+  fixed.write('ME', 'latin1')
+  fixed[2] = VERSION
+  fixed[3] = format.form
+  fixed.writeUInt32BE(text.length, 4)
+  fixed.writeUInt32BE(body.length, 8)
+  return yield* concatenated([fixed, ...(yield* format.seal(associatedData(name, fixed), text, body))])
+}
+
+function* decode(format: EntryForm, name: string, bytes: Buffer): CooperativeTask<DecodedEntry | undefined> {
+  const { overhead } = format
+  const contentAt = FIXED_BYTES + overhead
+  if (bytes.length < contentAt || bytes.toString('latin1', 0, 2) !== 'ME') return undefined
+  if (bytes[2] !== VERSION || bytes[3] !== format.form) return undefined
+  const length = bytes.readUInt32BE(4)
+  if (bytes.length !== contentAt + length + bytes.readUInt32BE(8)) return undefined
+  const associated = associatedData(name, bytes.subarray(0, FIXED_BYTES))
+  const [head, body] = [bytes.subarray(contentAt, contentAt + length), bytes.subarray(contentAt + length)]
+  try {
+    const content = yield* format.open(associated, bytes.subarray(FIXED_BYTES, contentAt), head, body)
+    return content && { head: JSON.parse(content.head.toString()), body: yield* concatenated(content.body) }
+  } catch {
+    return undefined
+  }
+}
+
+function* concatenated(chunks: readonly Buffer[]): CooperativeTask<Buffer> {
+  const whole = concatOwn(chunks)
+  return whole instanceof Promise ? ((yield whole) as Buffer) : whole
 }
 
 interface EntryForm {
   readonly form: number
   /** Bytes between the fixed part and the content. */
   readonly overhead: number
-  seal(associated: Buffer, head: Buffer, body: Buffer): readonly Buffer[]
-  /** Returns the content, or undefined (or throws) if it was changed. */
-  open(associated: Buffer, bytes: Buffer): Buffer | undefined
+  seal(associated: Buffer, head: Buffer, body: Buffer): CooperativeTask<readonly Buffer[]>
+  /** Returns the content, the body in chunks; or undefined (or throws) if it was changed. `before`: what is between. */
+  open(
+    associated: Buffer,
+    before: Buffer,
+    head: Buffer,
+    body: Buffer,
+  ): CooperativeTask<{ readonly head: Buffer; readonly body: readonly Buffer[] } | undefined>
 }
 
 /** Returns what the check covers besides the content. The fixed part has a constant length: no delimiter is needed. */
@@ -237,17 +273,18 @@ function associatedData(name: string, fixed: Buffer): Buffer {
 const plain: EntryForm = {
   form: PLAIN,
   overhead: CHECK_BYTES,
-  seal: (associated, head, body) => [digest(associated, head, body), head, body],
-  open(associated, bytes) {
-    const content = bytes.subarray(CHECK_BYTES)
-    return timingSafeEqual(digest(associated, content), bytes.subarray(0, CHECK_BYTES)) ? content : undefined
+  *seal(associated, head, body) {
+    return [yield* digest(associated, head, body), head, body]
+  },
+  *open(associated, check, head, body) {
+    return timingSafeEqual(yield* digest(associated, head, body), check) ? { head, body: [body] } : undefined
   },
 }
 
 /** Hashes the length of `associated` first. Otherwise the end of a name could pass for the beginning of a head. */
-function digest(associated: Buffer, ...parts: readonly Buffer[]): Buffer {
-  const hash = createHash('sha256').update(`${associated.length}:`).update(associated)
-  for (const part of parts) hash.update(part)
+function* digest(associated: Buffer, head: Buffer, body: Buffer): CooperativeTask<Buffer> {
+  const hash = createHash('sha256').update(`${associated.length}:`).update(associated).update(head)
+  yield* onEachPart(body, (part) => hash.update(part))
   return hash.digest().subarray(0, CHECK_BYTES)
 }
 
@@ -258,24 +295,29 @@ function encrypted(secret: Buffer): EntryForm {
   return {
     form: ENCRYPTED,
     overhead: SALT_BYTES + NONCE_BYTES + CHECK_BYTES,
-    seal(associated, head, body) {
+    *seal(associated, head, body) {
       const salt = randomBytes(SALT_BYTES)
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', keyFor(salt), nonce, { authTagLength: CHECK_BYTES }).setAAD(
         associated,
       )
-      const content = [cipher.update(head), cipher.update(body), cipher.final()]
+      const content = [cipher.update(head)]
+      yield* onEachPart(body, (part) => content.push(cipher.update(part)))
+      content.push(cipher.final())
       return [salt, nonce, cipher.getAuthTag(), ...content]
     },
-    open(associated, bytes) {
-      const salt = bytes.subarray(0, SALT_BYTES)
-      const nonce = bytes.subarray(SALT_BYTES, SALT_BYTES + NONCE_BYTES)
+    *open(associated, before, head, body) {
+      const salt = before.subarray(0, SALT_BYTES)
+      const nonce = before.subarray(SALT_BYTES, SALT_BYTES + NONCE_BYTES)
       const decipher = createDecipheriv('aes-256-gcm', keyFor(salt), nonce, { authTagLength: CHECK_BYTES }).setAAD(
         associated,
       )
-      decipher.setAuthTag(bytes.subarray(SALT_BYTES + NONCE_BYTES, SALT_BYTES + NONCE_BYTES + CHECK_BYTES))
+      decipher.setAuthTag(before.subarray(SALT_BYTES + NONCE_BYTES))
+      const content = { head: decipher.update(head), body: [] as Buffer[] }
+      yield* onEachPart(body, (part) => content.body.push(decipher.update(part)))
       // `final` throws if a bit was changed. The content is not used before.
-      return Buffer.concat([decipher.update(bytes.subarray(SALT_BYTES + NONCE_BYTES + CHECK_BYTES)), decipher.final()])
+      decipher.final()
+      return content
     },
   }
 }

@@ -87,7 +87,7 @@ export class ResponseIndex {
     if (left < 1) return
     // The field names of version 0.1.0: replicas of both versions share the index.
     const head = { listed: info, generation, epochs, whole: lifetime, size, cost }
-    const row = codec.encode(`row:${key}`, head, Buffer.alloc(0))
+    const row = codec.encodeHead(`row:${key}`, head)
     await Promise.all([
       bodies.send(times.bulkTimeout, (client) => client.sadd(redisKeys.groups, info.group)),
       bodies.runScript(ADD_ROW, redisKeys.index(info.group), [key, row, left], times.bulkTimeout),

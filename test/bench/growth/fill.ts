@@ -33,7 +33,7 @@ export async function fillRedis(redis: RedisServer, count: number): Promise<void
   const keyOf = createKeys()
   const client = redis.client()
   const first = redisKeys.entry(keyOf(0))
-  const stored = codec.decode(first, (await client.getBuffer(first)) ?? NO_BODY)
+  const stored = await codec.decode(first, (await client.getBuffer(first)) ?? NO_BODY)
   if (stored === undefined) throw new Error('the edge has not stored entry 0 under the computed key')
   const left = await client.pttl(first)
   const head = stored.head as StoredHead
@@ -43,15 +43,17 @@ export async function fillRedis(redis: RedisServer, count: number): Promise<void
   const socket = connect(redis.port, '127.0.0.1')
   const refused = collectErrors(socket)
   for (let from = 1; from < count; from += BATCH) {
-    const some = Array.from({ length: Math.min(BATCH, count - from) }, (_, at) => {
+    const length = Math.min(BATCH, count - from)
+    const encodeEntry = async (_: unknown, at: number) => {
       const listed = { ...head.listed, url: head.listed.url.replace('offset=0', `offset=${from + at}`) }
       const key = keyOf(from + at)
       const row = { listed, generation, epochs, whole: LIFETIME_MS, size: BODY_BYTES, cost: 10 }
       const name = redisKeys.entry(key)
-      const entry = codec.encode(name, { ...head, listed }, Buffer.from(bodyOf(from + at))).toString('latin1')
-      const encodedRow = codec.encode(`row:${key}`, row, NO_BODY).toString('latin1')
+      const entry = (await codec.encode(name, { ...head, listed }, Buffer.from(bodyOf(from + at)))).toString('latin1')
+      const encodedRow = codec.encodeHead(`row:${key}`, row).toString('latin1')
       return { key, name, entry, row: encodedRow, ends: String(ends + from + at) }
-    })
+    }
+    const some = await Promise.all(Array.from({ length }, encodeEntry))
     const commands = [
       ...some.map(({ name, entry }) => encode('SET', name, entry, 'PX', String(left))),
       encode('ZADD', byEnd, ...some.flatMap((each) => [each.ends, each.key])),

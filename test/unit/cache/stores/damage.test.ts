@@ -48,9 +48,10 @@ t.test('an entry whose fields would inject a header is a miss', async (t) => {
     ['clusterStatus', 'master\nset-cookie: b'],
   ] as const) {
     await fill(store, 'whole')
-    const opened = codec.decode('edge:c:2:k', (await client.getBuffer('edge:c:2:k')) ?? Buffer.alloc(0))
+    const opened = await codec.decode('edge:c:2:k', (await client.getBuffer('edge:c:2:k')) ?? Buffer.alloc(0))
     const { fields, ...head } = (opened?.head ?? {}) as { readonly fields?: object }
-    const planted = codec.encode('edge:c:2:k', { ...head, fields: { ...fields, [name]: text } }, Buffer.from('planted'))
+    const damaged = { ...head, fields: { ...fields, [name]: text } }
+    const planted = await codec.encode('edge:c:2:k', damaged, Buffer.from('planted'))
     await client.set('edge:c:2:k', planted, 'KEEPTTL')
     events.length = 0
     t.equal(await served(store), 'miss', name)

@@ -1,6 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { createEntryCodec } from '../../../../src/cache/stores/redis-entries.ts'
+import { measureBestRun } from '../../../support/event-loop.ts'
+
+/** CPU milliseconds: the bound of src/core/turns.ts. */
+const MAX_TURN_MS = 20
 
 const key = Buffer.from('a key that Redis never sees')
 const codecs = { plain: createEntryCodec(), sealed: createEntryCodec(key) }
@@ -8,9 +13,9 @@ const head = { status: 200, url: '/agents?select=näme' }
 
 for (const [name, codec] of Object.entries(codecs)) {
   t.test(`${name}: decode returns what encode was given`, async (t) => {
-    fc.assert(
-      fc.property(fc.string(), fc.jsonValue(), fc.uint8Array({ maxLength: 5000 }), (at, head, body) => {
-        const opened = codec.decode(at, codec.encode(at, head, Buffer.from(body)))
+    await fc.assert(
+      fc.asyncProperty(fc.string(), fc.jsonValue(), fc.uint8Array({ maxLength: 5000 }), async (at, head, body) => {
+        const opened = await codec.decode(at, await codec.encode(at, head, Buffer.from(body)))
         return (
           opened !== undefined &&
           JSON.stringify(opened.head) === JSON.stringify(head) &&
@@ -22,31 +27,52 @@ for (const [name, codec] of Object.entries(codecs)) {
   })
 
   t.test(`${name}: decode rejects garbage`, async (t) => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => !codec.decode('k', Buffer.from(bytes))))
-    t.equal(codec.decode('k', Buffer.alloc(0)), undefined)
-    t.equal(codec.decode('k', Buffer.from('ME')), undefined)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uint8Array({ maxLength: 400 }),
+        async (bytes) => !(await codec.decode('k', Buffer.from(bytes))),
+      ),
+    )
+    t.equal(await codec.decode('k', Buffer.alloc(0)), undefined)
+    t.equal(await codec.decode('k', Buffer.from('ME')), undefined)
   })
 
   t.test(`${name}: decode detects each changed, missing or added byte`, async (t) => {
-    const whole = codec.encode('k', head, Buffer.from('{"error":0}'))
+    const whole = await codec.encode('k', head, Buffer.from('{"error":0}'))
     for (let at = 0; at < whole.length; at += 1) {
       const changed = Buffer.from(whole)
       changed[at] = (changed[at] ?? 0) ^ 1
-      if (codec.decode('k', changed) !== undefined) t.fail(`byte ${at} changed`)
-      if (codec.decode('k', whole.subarray(0, at)) !== undefined) t.fail(`cut at ${at}`)
+      if ((await codec.decode('k', changed)) !== undefined) t.fail(`byte ${at} changed`)
+      if ((await codec.decode('k', whole.subarray(0, at))) !== undefined) t.fail(`cut at ${at}`)
     }
-    t.equal(codec.decode('k', Buffer.concat([whole, Buffer.from([0])])), undefined)
+    t.equal(await codec.decode('k', Buffer.concat([whole, Buffer.from([0])])), undefined)
   })
 
   t.test(`${name}: decode rejects bytes of another name`, async (t) => {
-    t.equal(codec.decode('other', codec.encode('k', head, Buffer.from('x'))), undefined)
+    t.equal(await codec.decode('other', await codec.encode('k', head, Buffer.from('x'))), undefined)
+  })
+}
+
+for (const [name, codec] of Object.entries(codecs)) {
+  t.test(`${name}: a long body is encoded and decoded without a long turn`, async (t) => {
+    const body = randomBytes(10 * 1024 * 1024)
+    const encoded = await codec.encode('k', head, body)
+    const opened = await codec.decode('k', encoded)
+    t.strictSame(opened?.head, head)
+    t.ok(opened?.body.equals(body) && opened.body.buffer.byteLength === body.length, 'in memory of its size')
+    const encoding = await measureBestRun(() => codec.encode('k', head, body), MAX_TURN_MS)
+    t.ok(encoding < MAX_TURN_MS, `encoding: ${encoding.toFixed(1)} ms`)
+    const decoding = await measureBestRun(() => codec.decode('k', encoded), MAX_TURN_MS)
+    t.ok(decoding < MAX_TURN_MS, `decoding: ${decoding.toFixed(1)} ms`)
+    encoded[encoded.length - 1] = (encoded.at(-1) ?? 0) ^ 1
+    t.equal(await codec.decode('k', encoded), undefined, 'a changed byte')
   })
 }
 
 t.test('an encrypted entry reveals nothing and is decoded with its key only', async (t) => {
-  const bytes = codecs.sealed.encode('k', head, Buffer.from('canary in the body'))
+  const bytes = await codecs.sealed.encode('k', head, Buffer.from('canary in the body'))
   t.notMatch(bytes.toString('latin1'), /canary|agents/)
-  t.equal(createEntryCodec(Buffer.from('another key')).decode('k', bytes), undefined)
-  t.equal(codecs.plain.decode('k', bytes), undefined)
-  t.equal(codecs.sealed.decode('k', codecs.plain.encode('k', head, Buffer.from('x'))), undefined)
+  t.equal(await createEntryCodec(Buffer.from('another key')).decode('k', bytes), undefined)
+  t.equal(await codecs.plain.decode('k', bytes), undefined)
+  t.equal(await codecs.sealed.decode('k', await codecs.plain.encode('k', head, Buffer.from('x'))), undefined)
 })

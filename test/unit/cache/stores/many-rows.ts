@@ -30,7 +30,7 @@ export async function writeRows(redis: RedisServer, store: Store, count: number)
       const key = `key-${id}`.padEnd(43, '0')
       return {
         key,
-        row: codec.encode(`row:${key}`, head, Buffer.alloc(0)),
+        row: codec.encodeHead(`row:${key}`, head),
         ends: String(ends + from + at - (at % ROWS_PER_EXPIRY)),
       }
     })
