@@ -3,11 +3,12 @@
  * ones. There may be 100,000 agents, so the work is linear and yields to the event loop.
  */
 import { EdgeError } from '../../core/errors.ts'
+import { jsonInTurns } from '../../core/long-values.ts'
 import type { ClusterView } from '../../core/node-call.ts'
 import type { EdgeWrite, Handler } from '../../core/request.ts'
 import type { EdgeResponse } from '../../core/response.ts'
 import { traceAsync } from '../../core/traced.ts'
-import { type CooperativeTask, isTurnOver, isTurnOverNow, PAUSE, runTask, waitForJsonTurn } from '../../core/turns.ts'
+import { type CooperativeTask, isTurnOver, PAUSE, runTask, waitForJsonTurn } from '../../core/turns.ts'
 import { ownField, ownText } from '../../core/values.ts'
 import type { NodeByAgent } from '../agent-owners.ts'
 import { callNode, createResponse, createUnsentOutcome, type NodeOutcome, respondWithRefusal } from '../node-outcome.ts'
@@ -132,15 +133,10 @@ function* merge(
     if (isTurnOver()) yield PAUSE
   }
   const msg = failed.length === 0 ? ALL_RESTARTED : SOME_NOT_RESTARTED
-  const pieces = [`{"error":0,"data":{"msg":${JSON.stringify(msg)},"affected_agents":`]
-  yield* addList(pieces, affected)
-  if (failed.length > 0) {
-    pieces.push(',"failed_ids":')
-    yield* addList(pieces, failed)
-  }
-  pieces.push('}}')
+  const data = { msg, affected_agents: affected, ...(failed.length > 0 && { failed_ids: failed }) }
+  const body = (yield jsonInTurns({ error: 0, data })) as Buffer
   const outcomes = byOwner.map(({ outcome }) => outcome)
-  return createResponse(yield* concatenate(pieces), outcomes, report)
+  return createResponse(body, outcomes, report)
 }
 
 /**
@@ -185,27 +181,4 @@ function createFailure(id: string, { message, code }: Pick<PartError, 'message' 
 
 function idOf(element: unknown): string {
   return typeof element === 'string' ? element : (ownText(element, 'id') ?? '')
-}
-
-/** Elements that are written, and pieces that are encoded, before the clock is read again. */
-const VALUES_PER_PIECE = 256
-
-/** Adds the JSON text of a list, in pieces. */
-function* addList(pieces: string[], values: readonly unknown[]): CooperativeTask<void> {
-  pieces.push('[')
-  for (let at = 0; at < values.length; at += VALUES_PER_PIECE) {
-    const text = JSON.stringify(values.slice(at, at + VALUES_PER_PIECE))
-    pieces.push(at === 0 ? text.slice(1, -1) : `,${text.slice(1, -1)}`)
-    if (isTurnOverNow()) yield PAUSE
-  }
-  pieces.push(']')
-}
-
-function* concatenate(pieces: readonly string[]): CooperativeTask<Buffer> {
-  const buffers: Buffer[] = []
-  for (const piece of pieces) {
-    buffers.push(Buffer.from(piece))
-    if (isTurnOverNow()) yield PAUSE
-  }
-  return Buffer.concat(buffers)
 }
