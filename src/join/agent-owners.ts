@@ -6,6 +6,7 @@
  */
 import { isNotReadyError, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
+import { concatOwn } from '../core/long-values.ts'
 import type { ClusterView } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import { type EdgeResponse, type EnvelopeResponse, nodeOriginOf } from '../core/response.ts'
@@ -297,6 +298,6 @@ async function cutPage(response: EnvelopeResponse, limit: number): Promise<EdgeR
   const cursor = createRowCursor(found.rows)
   while (cursor.index < limit - 1) if (!advanceRow(cursor)) return response
   const { body, origin } = response
-  const cut = Buffer.concat([body.subarray(0, cursor.to), body.subarray(found.rows.to)])
+  const cut = await concatOwn([body.subarray(0, cursor.to), body.subarray(found.rows.to)])
   return { ...response, body: cut, origin: origin.kind === 'node' ? { ...origin, rows: undefined } : origin }
 }

@@ -1,6 +1,6 @@
 /** Rows fetched agent by agent, for nodes whose own list of rows is incomplete. */
 import type { ReadEndpoint } from '../catalogue/endpoint.ts'
-import { parseBody } from '../core/envelope.ts'
+import { parseBodyInTurns } from '../core/envelope.ts'
 import type { EdgeRead } from '../core/request.ts'
 import { compileMatching } from '../query/collect.ts'
 import { sortFieldsOf } from '../query/order.ts'
@@ -136,7 +136,7 @@ async function fetchAgent(
   const deadline = Math.min(fanOut.deadline, performance.now() + (fanOut.deadline - fanOut.startedAt) / 4)
   if (kind.isSingleObject) {
     const received = await fetchPart(node, part, deadline)
-    return received.ok ? { id, node, row: parseSingleRow(received.response.body) } : received.error
+    return received.ok ? { id, node, row: await parseSingleRow(received.response.body) } : received.error
   }
   const { offset, limit } = pageWindowOf(request)
   // Over several fields nodes sort differently from call to call.
@@ -155,8 +155,8 @@ async function fetchAgent(
 }
 
 /** An agent that has not sent its data yet has an empty object. */
-function parseSingleRow(bytes: Buffer): Row | undefined {
-  const { data } = parseBody(bytes)
+async function parseSingleRow(bytes: Buffer): Promise<Row | undefined> {
+  const { data } = await parseBodyInTurns(bytes)
   if (typeof data !== 'object' || data === null || Object.keys(data).length === 0) return undefined
   return flattenRow(data as Row)
 }

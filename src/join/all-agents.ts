@@ -122,7 +122,8 @@ async function readSome(
   }
   report.setCoverage(node, { covered: covered.size + asked.length, all: agents.length })
   const rowsOf = isOfOneNode ? nodeRowsOf : clusterRowsOf
-  const ofPage = first === undefined || covered.size === 0 ? [] : [rowsOf(node, rowsOfAgents(first.page, covered))]
+  const ofPage =
+    first === undefined || covered.size === 0 ? [] : [rowsOf(node, await rowsOfAgents(first.page, covered))]
   const askedRows = await readAgentRows(all, asked, calls)
   return { rows: [...ofPage, ...askedRows], ids: [...covered, ...asked.map(({ id }) => id)].filter(isNoNode) }
 }

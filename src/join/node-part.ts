@@ -3,7 +3,7 @@
  * rows, in pages that are fetched when a merge needs them.
  */
 import { isStale } from '../core/cache.ts'
-import { parseBody, TRANSIENT_ERRORS } from '../core/envelope.ts'
+import { parseBodyInTurns, TRANSIENT_ERRORS } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
 import { throwIfAbandoned } from '../core/presence.ts'
 import type { EdgeRead, EdgeRequest, Handler, RequestClient } from '../core/request.ts'
@@ -51,19 +51,19 @@ export async function fetchPart<R extends EdgeRequest>(
 ): Promise<NodePart> {
   client.signal.throwIfAborted()
   try {
-    return toNodePart(await handler(request))
+    return await toNodePart(await handler(request))
   } catch (thrown) {
     throwIfAbandoned(thrown, client)
     return { ok: false, error: toPartError(thrown) }
   }
 }
 
-function toNodePart(response: EdgeResponse): NodePart {
+async function toNodePart(response: EdgeResponse): Promise<NodePart> {
   // Endpoints that return files are never joined.
   if (response.kind === 'file') return { ok: false, error: createUnreadableError('a file instead of JSON') }
   const { errorNumber: code, body, origin } = response
   if (code !== 0) {
-    const { message = '' } = parseBody(body)
+    const { message = '' } = await parseBodyInTurns(body)
     return { ok: false, error: { code, message, proxyError: proxyErrorOf(code), response } }
   }
   const cached = cachedOf(response)

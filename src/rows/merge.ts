@@ -6,13 +6,14 @@
  * An input that its node has sorted is merged as it comes. If one of its rows is out of order, the merge starts again and
  * sorts all rows of that input first. Long merges yield to the event loop every few milliseconds.
  */
+import { parseInTurns } from '../core/json-parse.ts'
 import { type CooperativeTask, isTurnOver, PAUSE, runTask } from '../core/turns.ts'
 import { parseSorting } from '../query/order.ts'
 import type { Source } from '../query/sources.ts'
 import type { Element } from '../query/value.ts'
-import { createPageWriter, type InjectedMembers } from './page-writer.ts'
-import { advanceRow, createRowCursor, type Rows } from './rows.ts'
-import { compareSortKeys, createSortKeyReader, parseRow, type SortKeyReader } from './sort-keys.ts'
+import { createPageWriter, type InjectedMembers, readLongRow } from './page-writer.ts'
+import { advanceRow, createRowCursor, isLongRow, type Rows } from './rows.ts'
+import { compareSortKeys, createSortKeyReader, parseRow } from './sort-keys.ts'
 import {
   createFetchedPages,
   createPagedRows,
@@ -21,6 +22,7 @@ import {
   fetchAllPages,
   Heap,
   InputError,
+  type RowReader,
   readInput,
   type SortedRows,
   type StepResult,
@@ -89,19 +91,20 @@ interface MergeState {
   readonly inputs: readonly MergeInput[]
   readonly options: MergeOptions
   readonly fetched: readonly FetchedPages[]
-  readonly reader: SortKeyReader
+  readonly reader: RowReader
   readonly sign: 1 | -1
   readonly unsorted: Set<number>
 }
 
 function* merge(inputs: readonly MergeInput[], options: MergeOptions): CooperativeTask<MergeResult> {
   try {
-    const sorting = parseSorting(options.sort, options.source, firstRow(inputs, options))
+    const { sort, source, drop = [] } = options
+    const sorting = parseSorting(sort, source, yield* firstRow(inputs, options))
     const state: MergeState = {
       inputs,
       options,
       fetched: inputs.map(({ rows, fetchMore }, input) => createFetchedPages(rows, fetchMore, input)),
-      reader: createSortKeyReader(sorting, options.source),
+      reader: { ...createSortKeyReader(sorting, source), readLong: (row) => readLongRow(row, drop, source) },
       sign: sorting?.sign ?? 1,
       unsorted: new Set(),
     }
@@ -117,11 +120,14 @@ function* merge(inputs: readonly MergeInput[], options: MergeOptions): Cooperati
 }
 
 /** An array source without a list of sortable fields takes those of its first row. Others need no row. */
-function firstRow(inputs: readonly MergeInput[], { sort, source }: MergeOptions): Element[] {
+function* firstRow(inputs: readonly MergeInput[], { sort, source }: MergeOptions): CooperativeTask<Element[]> {
   if (sort === undefined || source.engine === 'database' || source.sortable !== undefined) return []
   for (const [input, { rows }] of inputs.entries()) {
     const cursor = createRowCursor(rows)
-    if (readInput(input, () => advanceRow(cursor))) return [parseRow(rows.bytes, cursor.from, cursor.to) as Element]
+    if (!readInput(input, () => advanceRow(cursor))) continue
+    const { from, to } = cursor
+    const row = isLongRow(cursor) ? yield parseInTurns(rows.bytes.subarray(from, to)) : parseRow(rows.bytes, from, to)
+    return [row as Element]
   }
   return []
 }
@@ -133,7 +139,7 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
   const heap = new Heap<SortedRows>((a, b) => isBefore(a, b, state))
   for (const rows of sequences) {
     const step = rows.step()
-    if ((step === 'wait' ? yield* fetchUntilRow(state, rows) : step) === 'row') heap.push(rows)
+    if ((step === 'wait' ? yield* prepareUntilRow(rows) : step) === 'row') heap.push(rows)
     // There may be thousands of agents.
     if (isTurnOver()) yield PAUSE
   }
@@ -149,7 +155,7 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
     }
     if (at + 1 === end) break
     const step = rows.step()
-    const result = step === 'wait' ? yield* fetchUntilRow(state, rows) : step
+    const result = step === 'wait' ? yield* prepareUntilRow(rows) : step
     if (result === 'unsorted') {
       state.unsorted.add(rows.input)
       return undefined
@@ -173,15 +179,13 @@ function isBefore(a: SortedRows, b: SortedRows, { sign, options: { fieldsBeforeI
   return rest !== 0 ? rest < 0 : a.position < b.position
 }
 
-/** Fetches pages until the sequence has a row or ends. */
-function* fetchUntilRow(state: MergeState, rows: SortedRows): CooperativeTask<StepResult> {
-  const fetched = state.fetched[rows.input]
-  let step: StepResult = fetched ? 'wait' : 'end'
-  while (fetched && step === 'wait') {
-    yield fetched.fetchNext()
-    step = rows.step()
+/** Fetches pages and reads a long row until the sequence has a row or ends. */
+function* prepareUntilRow(rows: SortedRows): CooperativeTask<StepResult> {
+  for (;;) {
+    yield rows.prepare()
+    const step = rows.step()
+    if (step !== 'wait') return step
   }
-  return step
 }
 
 function* openSequences(state: MergeState, sortAll: boolean): CooperativeTask<SortedRows[]> {

@@ -2,14 +2,24 @@
  * Writes a page by splicing rows from the bytes of the responses. Consecutive rows of one response that need no change
  * are copied as one chunk.
  */
+
+import { parseInTurns } from '../core/json-parse.ts'
 import { CLOSE, OPEN, skipSpace } from '../core/json-scan.ts'
-import { concatOwn } from '../core/long-values.ts'
+import { concatOwn, jsonInTurns } from '../core/long-values.ts'
+import { isObject } from '../core/values.ts'
 import { flattenRow, nestRow } from '../query/select.ts'
 import type { Source } from '../query/sources.ts'
 import type { Row } from '../query/value.ts'
 import { UnreadableRowsError } from './rows.ts'
-import { createFieldReader, createMemberScanner, type MemberScanner, parseRow, scanObject } from './sort-keys.ts'
-import { type RowRef, readInput } from './sorted-rows.ts'
+import {
+  createFieldReader,
+  createMemberScanner,
+  type MemberScanner,
+  parseRow,
+  readerOf,
+  scanObject,
+} from './sort-keys.ts'
+import { type LongRow, type RowRef, readInput } from './sorted-rows.ts'
 
 /** Members that are added to each row, `first` in front of its own and `last` behind. Existing members are not changed. */
 export interface InjectedMembers {
@@ -55,8 +65,8 @@ export function createPageWriter(
     }
     flush()
     const changed = readInput(input, () => {
-      const bytes = drop.length > 0 ? dropFields(row, drop, source) : row.page.bytes.subarray(row.from, row.to)
-      return inject ? inject(bytes) : [bytes]
+      const bytes = row.long?.bytes ?? textOf(row, drop, source)
+      return inject ? inject(bytes, row.long?.element) : [bytes]
     })
     write(...changed)
   }
@@ -122,26 +132,35 @@ export async function createCollectionBody(
 
 interface NewMember {
   readonly scanner: MemberScanner
+  readonly name: string
   /** The name with its closing quote, for a quick search. */
   readonly quotedName: string
   readonly text: string
 }
 
-function createInjector(inject: InjectedMembers, source: Source): (row: Buffer) => Buffer[] {
+/** Returns the bytes of a row with the members. `element`: the value of a long row. */
+type Inject = (row: Buffer, element?: unknown) => Buffer[]
+
+function createInjector(inject: InjectedMembers, source: Source): Inject {
   const [first, last] = [createMembers(inject.first), createMembers(inject.last)]
   const matches = inject.where && createCondition(inject.where, source)
-  return (row) => {
+  return (row, element) => {
     if (row[0] !== OPEN) throw new UnreadableRowsError('a row is not an object')
-    if (matches?.(row) === false) return [row]
-    return addMembers(row, missingMembers(first, row), missingMembers(last, row))
+    if (matches?.(row, element) === false) return [row]
+    return addMembers(row, missingMembers(first, row, element), missingMembers(last, row, element))
   }
 }
 
-function createCondition({ field, is }: { field: string; is: string }, source: Source): (row: Buffer) => boolean {
+function createCondition(
+  { field, is }: { field: string; is: string },
+  source: Source,
+): (row: Buffer, element: unknown) => boolean {
   const fields = createFieldReader([field], source)
+  const read = readerOf(field, source)
   // A native search comes first. It leaves out the opening quote, at which it would stop too often.
   const ending = Buffer.from(JSON.stringify(is).slice(1))
-  return (row) => {
+  return (row, element) => {
+    if (isObject(element)) return read(element) === is
     if (!row.includes(ending)) return false
     fields.scan(row, 0)
     return fields.readValue(row, 0, 0) === is
@@ -151,15 +170,16 @@ function createCondition({ field, is }: { field: string; is: string }, source: S
 function createMembers(members: Readonly<Record<string, string>> = {}): NewMember[] {
   return Object.entries(members).map(([name, value]) => {
     const text = `${JSON.stringify(name)}:${JSON.stringify(value)}`
-    return { scanner: createMemberScanner([[name]]), quotedName: `${name}"`, text }
+    return { scanner: createMemberScanner([[name]]), name, quotedName: `${name}"`, text }
   })
 }
 
 /** Returns the members that the row does not have, with commas between them. */
-function missingMembers(members: readonly NewMember[], row: Buffer): string {
+function missingMembers(members: readonly NewMember[], row: Buffer, element: unknown): string {
   let missing = ''
-  for (const { scanner, quotedName, text } of members) {
-    if (row.includes(quotedName)) {
+  for (const { scanner, name, quotedName, text } of members) {
+    if (isObject(element) ? Object.hasOwn(element, name) : row.includes(quotedName)) {
+      if (isObject(element)) continue
       scanObject(scanner, row, 0)
       if ((scanner.found[0] ?? -1) >= 0) continue
     }
@@ -177,16 +197,25 @@ function addMembers(row: Buffer, first: string, last: string): Buffer[] {
   return [start, row.subarray(from, -1), Buffer.from(`,${last}}`)]
 }
 
-/** Parses the row, because removing a field may also remove the object that holds it. */
-function dropFields({ page, from, to }: RowRef, drop: readonly string[], source: Source): Buffer {
-  const row = parseRow(page.bytes, from, to)
-  if (typeof row !== 'object' || row === null || Array.isArray(row)) {
-    throw new UnreadableRowsError('a row is not an object')
-  }
+/** Returns the text of a row without some fields. */
+function textOf({ page, from, to }: RowRef, drop: readonly string[], source: Source): Buffer {
+  if (drop.length === 0) return page.bytes.subarray(from, to)
+  return Buffer.from(JSON.stringify(dropFields(parseRow(page.bytes, from, to), drop, source)))
+}
+
+/** As a row is read that is too long to be scanned at once. */
+export async function readLongRow(row: Buffer, drop: readonly string[], source: Source): Promise<LongRow> {
+  const element = await parseInTurns(row)
+  return { element, bytes: drop.length === 0 ? row : await jsonInTurns(dropFields(element, drop, source)) }
+}
+
+/** Removing a field may also remove the object that holds it. */
+function dropFields(row: unknown, drop: readonly string[], source: Source): Row {
+  if (!isObject(row)) throw new UnreadableRowsError('a row is not an object')
   const isNested = source.engine === 'database' && source.nested === true
-  const flat = isNested ? flattenRow(row as Row) : (row as Row)
+  const flat = isNested ? flattenRow(row) : row
   const remaining = Object.fromEntries(Object.entries(flat).filter(([name]) => !drop.includes(name)))
-  return Buffer.from(JSON.stringify(isNested ? nestRow(remaining) : remaining))
+  return isNested ? nestRow(remaining) : remaining
 }
 
 /** Between the rows of a part. Rows themselves have no newline, so their ends are found without parsing them. */

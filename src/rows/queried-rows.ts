@@ -1,13 +1,16 @@
 /** The rows of a snapshot as queries need them: columns, and the text of each row. */
+import { parseInTurns } from '../core/json-parse.ts'
 import { CLOSE, COMMA, endOfText, endOfValue, OPEN, skipSpace } from '../core/json-scan.ts'
-import { inTurns, waitForJsonTurn, waitForTurn } from '../core/turns.ts'
+import { concatInTurns, jsonInTurns } from '../core/long-values.ts'
+import { inTurns, waitForTurn } from '../core/turns.ts'
 import { Numbers } from '../core/values.ts'
 import type { CollectionRequest } from '../query/request.ts'
-import { compileProjection, flattenRow, splitNestedName } from '../query/select.ts'
+import { compileProjection, flattenRow } from '../query/select.ts'
 import type { Source } from '../query/sources.ts'
-import { type Element, fieldValue, type Row } from '../query/value.ts'
+import type { Element, Row } from '../query/value.ts'
 import { type Column, ColumnBuilder } from './columns.ts'
 import { createCollectionBody, frameOf, type PageFrame } from './page-writer.ts'
+import { readerOf } from './sort-keys.ts'
 import { Table } from './table.ts'
 
 export interface QueriedRows {
@@ -26,8 +29,7 @@ export async function readParts(parts: readonly Buffer[], source: Source): Promi
   const builder = new TableBuilder(source)
   const texts = new RowTexts(parts)
   for (const [number, part] of parts.entries()) {
-    await waitForJsonTurn(part.length)
-    for (const element of JSON.parse(part.toString()) as Element[]) builder.add(element)
+    for (const element of (await parseInTurns(part)) as Element[]) builder.add(element)
     texts.addPart(number)
   }
   return { table: await builder.build(), texts }
@@ -48,13 +50,13 @@ export async function answerFrom(
   // The rows have the default order already, so a page without a sort is not sorted.
   const { rows, totalItems } = await table.page(collection)
   if (collection.select === undefined && !table.hasHiddenValues)
-    return createCollectionBody({ chunks: [texts.join(rows, Buffer.from(frame.between))], total: totalItems }, frame)
+    return createCollectionBody({ chunks: texts.list(rows, Buffer.from(frame.between)), total: totalItems }, frame)
   const items: unknown[] = []
   for (let at = 0; at < rows.length; at += ROWS_PER_TURN) {
     const some = await texts.parse(rows.slice(at, at + ROWS_PER_TURN), source)
     for (const element of some) items.push(project(element))
   }
-  const chunks = [Buffer.from(JSON.stringify(items).slice(1, -1))]
+  const chunks = [(await jsonInTurns(items)).subarray(1, -1)]
   return createCollectionBody({ chunks, total: totalItems }, frame)
 }
 
@@ -72,8 +74,7 @@ export async function answerInFrame(
   if (rows.length === 0) return undefined
   const between = Buffer.from(frame.between)
   const { select } = collection
-  if (select === undefined)
-    return createCollectionBody({ chunks: [texts.join(rows, between)], total: totalItems }, frame)
+  if (select === undefined) return createCollectionBody({ chunks: texts.list(rows, between), total: totalItems }, frame)
   const names = new Set([...select.split(','), ...(source.alwaysSelected ?? [])])
   const chunks: Buffer[] = []
   for await (const some of inTurns(rows)) {
@@ -111,6 +112,8 @@ export function pickMembers(row: Buffer, names: ReadonlySet<string>, between: Bu
   return Buffer.concat([OPENING, ...members, CLOSING])
 }
 
+const LIST_START = Buffer.from('[')
+const LIST_END = Buffer.from(']')
 const OPENING = Buffer.from('{')
 const CLOSING = Buffer.from('}')
 const EMPTY_LENGTH = 2
@@ -150,24 +153,19 @@ class RowTexts {
   }
 
   /** Returns the texts of some rows with this text in between. */
-  join(rows: readonly number[], between = COMMA_TEXT): Buffer {
-    let length = between.length * Math.max(0, rows.length - 1)
-    for (const row of rows) length += this.#places.at(3 * row + 2) - this.#places.at(3 * row + 1)
-    const joined = Buffer.allocUnsafe(length)
-    let at = 0
+  list(rows: readonly number[], between = COMMA_TEXT): readonly Buffer[] {
+    const chunks: Buffer[] = []
     for (const row of rows) {
-      if (at > 0) at += between.copy(joined, at)
-      const part = this.#parts[this.#places.at(3 * row)]
-      at += part?.copy(joined, at, this.#places.at(3 * row + 1), this.#places.at(3 * row + 2)) ?? 0
+      if (chunks.length > 0) chunks.push(between)
+      chunks.push(this.at(row))
     }
-    return joined
+    return chunks
   }
 
   /** Parses some rows. Those of inventories become flat, as they are projected. */
   async parse(rows: readonly number[], source: Source): Promise<Element[]> {
-    const text = this.join(rows)
-    await waitForJsonTurn(text.length)
-    const elements = JSON.parse(`[${text.toString()}]`) as Element[]
+    const text = await concatInTurns([LIST_START, ...this.list(rows), LIST_END])
+    const elements = (await parseInTurns(text)) as Element[]
     if (source.engine !== 'database' || !source.nested) return elements
     return elements.map((element) => (typeof element === 'string' ? element : flattenRow(element)))
   }
@@ -218,15 +216,4 @@ function fieldsOf(source: Source): string[] {
           : [filter.field, filter.fallbackField],
   )
   return [...new Set([...Object.keys(source.fields), ...(source.hidden ?? []), ...filtered])]
-}
-
-function readerOf(field: string, source: Source): (row: Row) => unknown {
-  const path = source.engine === 'database' && source.nested ? splitNestedName(field) : undefined
-  if (path === undefined) return (row) => fieldValue(row, field)
-  const [outer, inner] = path
-  return (row) => {
-    const nested = row[outer]
-    const isNested = typeof nested === 'object' && nested !== null && Object.hasOwn(nested, inner)
-    return isNested ? ((nested as Row)[inner] ?? undefined) : fieldValue(row, field)
-  }
 }

@@ -36,14 +36,21 @@ export class UnreadableRowsError extends Error {
 /** A cached response is the same buffer for each request, so its rows are found once. */
 const rowsByBody = new WeakMap<Buffer, RowsResult>()
 
-/** A longer body is walked over in turns of the event loop, and each of its rows is found. */
-const LONG_BODY_BYTES = 256 * 1024
+/**
+ * A longer body is walked over in turns of the event loop, and each of its rows is found. A longer row is not scanned at once,
+ * and its end is always known.
+ */
+const LONG_BYTES = 256 * 1024
+
+export function isLongRow({ from, to }: ByteRange): boolean {
+  return to - from > LONG_BYTES
+}
 
 /** Returns the rows of a successful response. `checked`: those that were found when the response was checked. */
 export async function rowsOf(body: Buffer, checked?: RowRanges): Promise<RowsResult> {
   const known = rowsByBody.get(body)
   if (known !== undefined) return known
-  const isLong = checked === undefined && body.length > LONG_BODY_BYTES
+  const isLong = checked === undefined && body.length > LONG_BYTES
   const found = isLong ? ofEnvelope(body, await readEnvelopeInTurns(body)) : findRows(body, checked)
   rowsByBody.set(body, found)
   return found
@@ -51,17 +58,20 @@ export async function rowsOf(body: Buffer, checked?: RowRanges): Promise<RowsRes
 
 /** Prints parsed rows as the rows of a response, in turns of the event loop. */
 export async function printRows(items: readonly object[]): Promise<Rows> {
-  const chunks: Buffer[] = []
-  const ranges = new Uint32Array(items.length * 2)
+  const rows: Buffer[] = []
+  for (const item of items) rows.push(await jsonInTurns(item))
+  return joinRows(rows)
+}
+
+async function joinRows(rows: readonly Buffer[]): Promise<Rows> {
+  const ranges = new Uint32Array(rows.length * 2)
   let at = 0
-  for (const [row, item] of items.entries()) {
-    const text = await jsonInTurns(item)
-    ranges.set([at, at + text.length], row * 2)
-    at += text.length + COMMA_BYTES.length
-    chunks.push(text, COMMA_BYTES)
+  for (const [row, { length }] of rows.entries()) {
+    ranges.set([at, at + length], row * 2)
+    at += length + COMMA_BYTES.length
   }
-  const bytes = await concatInTurns(chunks)
-  return { bytes, from: 0, to: bytes.length, total: items.length, known: { ranges } }
+  const bytes = await concatInTurns(rows.flatMap((row) => [row, COMMA_BYTES]))
+  return { bytes, from: 0, to: bytes.length, total: rows.length, known: { ranges } }
 }
 
 export interface RowCursor {
@@ -73,7 +83,7 @@ export interface RowCursor {
   index: number
 }
 
-/** Scans the row at a position and returns its end, or -1 if it has none. `end`: its end, if it is already known. */
+/** Scans the row at a position, unless it is a long one, and returns its end, or -1 if it has none. `end`: its end, if it is already known. */
 export type ScanRow = (bytes: Buffer, at: number, end?: number) => number
 
 export function createRowCursor(rows: Rows): RowCursor {
@@ -91,8 +101,9 @@ export function advanceRow(cursor: RowCursor, scan: ScanRow = endOfValue): boole
     return false
   }
   const knownEnd = known.ranges?.[next * 2 + 1]
-  // Only the end of the row is wanted.
-  const end = knownEnd !== undefined && scan === endOfValue ? knownEnd : scan(bytes, from, knownEnd)
+  // Only the end of the row is wanted, or the row is parsed in turns.
+  const isKnown = knownEnd !== undefined && (scan === endOfValue || isLongRow({ from, to: knownEnd }))
+  const end = isKnown ? knownEnd : scan(bytes, from, knownEnd)
   if (end < 0 || end > to) throw new UnreadableRowsError(`row ${next} has no end`)
   if (next === expectedCount) throw new UnreadableRowsError('more rows than totalItems allows')
   cursor.from = from
@@ -163,13 +174,12 @@ function agentIdAt(row: Buffer, at: number): string {
 const COMMA_BYTES = Buffer.from(',')
 
 /** Returns the rows of some agents only. */
-export function rowsOfAgents(page: Rows, ids: ReadonlySet<string>): Rows {
+export function rowsOfAgents(page: Rows, ids: ReadonlySet<string>): Promise<Rows> {
   const found = [...iterateRows(page)].filter((row) => {
     const at = row.lastIndexOf(AGENT_ID_MEMBER)
     return at >= 0 && ids.has(agentIdAt(row, at))
   })
-  const bytes = Buffer.concat(found.flatMap((row, at) => (at === 0 ? [row] : [COMMA_BYTES, row])))
-  return { bytes, from: 0, to: bytes.length, total: found.length, known: {} }
+  return joinRows(found)
 }
 
 /** Compares in JavaScript: for so few bytes a native call would cost more. */

@@ -17,9 +17,11 @@ import {
   skipSpace,
   valueIn,
 } from '../core/json-scan.ts'
+import { isObject } from '../core/values.ts'
 import { compareSortValues, type Sorting, type SortValue } from '../query/order.ts'
 import { splitNestedName } from '../query/select.ts'
 import type { Source } from '../query/sources.ts'
+import { fieldValue, type Row } from '../query/value.ts'
 import type { ScanRow } from './rows.ts'
 
 /** The sort values of one row, in order of precedence. */
@@ -29,19 +31,22 @@ export interface SortKeyReader {
   readonly scan: ScanRow
   /** Returns the sort keys of the row that `scan` scanned last. */
   readKeys(bytes: Buffer, from: number, to: number): SortKeys
+  /** Returns the sort keys of a parsed row. */
+  keysOf(element: unknown): SortKeys
 }
 
 const NO_KEYS: SortKeys = []
 
 /** Without a sorting, rows have no keys and stay in the order of the inputs. */
 export function createSortKeyReader(sorting: Sorting | undefined, source: Source): SortKeyReader {
-  if (sorting === undefined) return { scan: endOfValue, readKeys: () => NO_KEYS }
+  if (sorting === undefined) return { scan: endOfValue, readKeys: () => NO_KEYS, keysOf: () => NO_KEYS }
   const sortFields = sorting.fields
   const reader = createFieldReader(
     sortFields.map(({ field }) => field),
     source,
   )
-  return { scan: reader.scan, readKeys }
+  const readers = sortFields.map(({ field }) => readerOf(field, source))
+  return { scan: reader.scan, readKeys, keysOf }
 
   function readKeys(bytes: Buffer, from: number, to: number): SortKeys {
     // A row that is a text is sorted by itself.
@@ -51,6 +56,12 @@ export function createSortKeyReader(sorting: Sorting | undefined, source: Source
       keys.push(sortFields[at]?.toSortValue(text ?? reader.readValue(bytes, from, at)))
     }
     return keys
+  }
+
+  function keysOf(element: unknown): SortKeys {
+    return sortFields.map(({ toSortValue }, at) =>
+      toSortValue(isObject(element) ? readers[at]?.(element) : typeof element === 'string' ? element : undefined),
+    )
   }
 }
 
@@ -197,6 +208,18 @@ function isName(name: Buffer, bytes: Buffer, quote: number, end: number): boolea
   // A name with escapes is longer than its decoded text.
   if (end - quote - 2 <= name.length || !hasEscape(bytes, quote, end)) return false
   return valueIn(bytes, quote, end)?.value === name.toString()
+}
+
+/** Returns what reads a field of a parsed row. */
+export function readerOf(field: string, source: Source): (row: Row) => unknown {
+  const path = source.engine === 'database' && source.nested ? splitNestedName(field) : undefined
+  if (path === undefined) return (row) => fieldValue(row, field)
+  const [outer, inner] = path
+  return (row) => {
+    const nested = row[outer]
+    const isNested = typeof nested === 'object' && nested !== null && Object.hasOwn(nested, inner)
+    return isNested ? ((nested as Row)[inner] ?? undefined) : fieldValue(row, field)
+  }
 }
 
 /** Returns the paths under which a field may be found in a row. */

@@ -3,7 +3,7 @@
  * of rows that the edge has sorted; and the heap that finds the next one.
  */
 import { type CooperativeTask, isTurnOver, isTurnOverNow, PAUSE } from '../core/turns.ts'
-import { advanceRow, createRowCursor, type RowCursor, type Rows, UnreadableRowsError } from './rows.ts'
+import { advanceRow, createRowCursor, isLongRow, type RowCursor, type Rows, UnreadableRowsError } from './rows.ts'
 import { compareSortKeys, type SortKeyReader, type SortKeys } from './sort-keys.ts'
 
 /** Sorting more rows at once would block the event loop. */
@@ -27,9 +27,24 @@ export function readInput<T>(input: number, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    if (error instanceof UnreadableRowsError) throw new InputError(input, error.reason)
-    throw error
+    throw ofInput(input, error)
   }
+}
+
+function ofInput(input: number, error: unknown): unknown {
+  return error instanceof UnreadableRowsError ? new InputError(input, error.reason) : error
+}
+
+/** A row that is too long to be scanned at once. */
+export interface LongRow {
+  /** Its value. */
+  readonly element: unknown
+  /** Its text without the fields that are removed. */
+  readonly bytes: Buffer
+}
+
+export interface RowReader extends SortKeyReader {
+  readLong(row: Buffer): Promise<LongRow>
 }
 
 /** A row in the bytes of its page. */
@@ -40,9 +55,10 @@ export interface RowRef {
   /** Position among the rows of its page. */
   readonly index: number
   readonly keys: SortKeys
+  readonly long?: LongRow
 }
 
-/** `wait`: the next page must be fetched first. `unsorted`: the next row should have come earlier. */
+/** `wait`: the next page must be fetched, or a long row be read, first. `unsorted`: the next row should have come earlier. */
 export type StepResult = 'row' | 'end' | 'wait' | 'unsorted'
 
 export interface SortedRows {
@@ -52,6 +68,8 @@ export interface SortedRows {
   current: RowRef | undefined
   /** Moves to the next row. */
   step(): StepResult
+  /** To be awaited after `wait`. */
+  prepare(): Promise<unknown>
 }
 
 /** The pages of an input that were fetched; a merge that starts again need not fetch them twice. */
@@ -86,16 +104,13 @@ export async function fetchAllPages(fetched: FetchedPages): Promise<void> {
 }
 
 /** Reads the pages of an input that its node has sorted. */
-export function createPagedRows(
-  fetched: FetchedPages,
-  position: number,
-  reader: SortKeyReader,
-  sign: 1 | -1,
-): SortedRows {
+export function createPagedRows(fetched: FetchedPages, position: number, reader: RowReader, sign: 1 | -1): SortedRows {
   let page = 0
   let cursor: RowCursor | undefined
+  let isAtLong = false
+  let long: LongRow | undefined
   const { input } = fetched
-  const rows: SortedRows = { input, position, current: undefined, step: () => readInput(input, step) }
+  const rows: SortedRows = { input, position, current: undefined, step: () => readInput(input, step), prepare }
   return rows
 
   function step(): StepResult {
@@ -108,22 +123,42 @@ export function createPagedRows(
         return 'end'
       }
       cursor ??= createRowCursor(next)
-      if (advanceRow(cursor, reader.scan)) {
-        const { from, to, index } = cursor
-        const keys = reader.readKeys(next.bytes, from, to)
-        rows.current = { page: next, from, to, index, keys }
-        return last && sign * compareSortKeys(last.keys, keys) > 0 ? 'unsorted' : 'row'
+      if (isAtLong || advanceRow(cursor, reader.scan)) {
+        isAtLong = isLongRow(cursor) && long === undefined
+        if (isAtLong) return 'wait'
+        rows.current = refTo(cursor, reader, long)
+        long = undefined
+        return last && sign * compareSortKeys(last.keys, rows.current.keys) > 0 ? 'unsorted' : 'row'
       }
       cursor = undefined
       page++
     }
   }
+
+  async function prepare(): Promise<void> {
+    if (isAtLong && cursor !== undefined) long = await readLong(input, cursor, reader)
+    else await fetched.fetchNext()
+  }
+}
+
+async function readLong(input: number, { rows, from, to }: RowCursor, reader: RowReader): Promise<LongRow> {
+  try {
+    return await reader.readLong(rows.bytes.subarray(from, to))
+  } catch (error) {
+    throw ofInput(input, error)
+  }
+}
+
+/** `long`: what was read of the row, if it is a long one. */
+function refTo({ rows: page, from, to, index }: RowCursor, reader: RowReader, long: LongRow | undefined): RowRef {
+  if (long !== undefined) return { page, from, to, index, keys: reader.keysOf(long.element), long }
+  return { page, from, to, index, keys: reader.readKeys(page.bytes, from, to) }
 }
 
 /** Reads a run of rows that `sortIntoRuns` has sorted. */
 export function createRunRows(input: number, position: number, run: readonly RowRef[]): SortedRows {
   let at = 0
-  const rows: SortedRows = { input, position, current: undefined, step }
+  const rows: SortedRows = { input, position, current: undefined, step, prepare: async () => undefined }
   return rows
 
   function step(): StepResult {
@@ -135,7 +170,7 @@ export function createRunRows(input: number, position: number, run: readonly Row
 /** Sorts all rows of an input in runs of 2000. Rows with equal keys keep their order within a run and across runs. */
 export function* sortIntoRuns(
   { input, pages }: FetchedPages,
-  reader: SortKeyReader,
+  reader: RowReader,
   sign: 1 | -1,
 ): CooperativeTask<RowRef[][]> {
   const runs: RowRef[][] = []
@@ -143,8 +178,8 @@ export function* sortIntoRuns(
   for (const page of pages) {
     const cursor = createRowCursor(page)
     while (readInput(input, () => advanceRow(cursor, reader.scan))) {
-      const { from, to, index } = cursor
-      run.push({ page, from, to, index, keys: reader.readKeys(page.bytes, from, to) })
+      const long = isLongRow(cursor) ? ((yield readLong(input, cursor, reader)) as LongRow) : undefined
+      run.push(refTo(cursor, reader, long))
       if (run.length >= MAX_RUN_ROWS) {
         runs.push(run)
         run = []
