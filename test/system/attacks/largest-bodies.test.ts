@@ -3,6 +3,7 @@
  * the event loop is longer than its bound.
  */
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import type { Endpoint, Field } from '../../../src/catalogue/endpoint.ts'
@@ -12,11 +13,14 @@ import type { Layout } from '../../../src/core/node-call.ts'
 import { describedBody } from '../../../src/core/request.ts'
 import { type Settings, startEdge } from '../../support/edge.ts'
 import { measureTurns } from '../../support/event-loop.ts'
+import { startRedis } from '../../support/redis.ts'
 import { bodies as bodiesOf, pathsOf, pathValues } from '../../support/sample-values.ts'
 
 /** CPU milliseconds: the bound of src/core/turns.ts. */
 const MAX_TURN_MS = 20
 const MAX_RUNS = 4
+/** If all of these take too long. */
+const MAX_MORE_RUNS = 12
 const MIB = 1024 * 1024
 const UPLOAD_BYTES = 10 * MIB
 const RESPONSE_BYTES = 10 * MIB
@@ -116,7 +120,7 @@ async function startOutside(t: Test) {
       })
       let longest = Number.POSITIVE_INFINITY
       let outcome: Outcome | undefined
-      for (let run = 0; run < MAX_RUNS && longest >= MAX_TURN_MS / 2; run += 1) {
+      for (let run = 0; longest >= (run < MAX_RUNS ? MAX_TURN_MS / 2 : MAX_TURN_MS) && run < MAX_MORE_RUNS; run += 1) {
         longest = Math.min(
           longest,
           await measureTurns(async () => {
@@ -148,7 +152,7 @@ async function startBoth(t: Test, layout: Layout, settings: Settings = {}) {
     settings: {
       ...settings,
       listen: { ...(layout === 'newer' && { secondPort: 0 }) },
-      cluster: { layout, discover: false, experimental: true, limits: { perMinute: 0 } },
+      cluster: { ...Object(settings.cluster), layout, discover: false, experimental: true, limits: { perMinute: 0 } },
       access: { limits: { requestsPerSecond: 1e6, failedLogins: 1e6 } },
     },
   })
@@ -295,46 +299,92 @@ for (const layout of ['classic', 'newer'] as const) {
 
 /** Responses of a node to any read. */
 const responses: Readonly<Record<string, (bytes: number) => Content>> = {
-  rows: (bytes) => itemsOf(rowsOf(bytes)),
-  'one row': (bytes) => itemsOf([{ id: '001', mark: '#####', name: filled('x', bytes) }]),
+  rows: (bytes) => itemsOf(rowsOf(bytes / SHORT_ROW_BYTES, SHORT_ROW_BYTES)),
+  'a page of rows': (bytes) => itemsOf(rowsOf(ROWS_PER_PAGE, bytes / ROWS_PER_PAGE)),
+  'one row': (bytes) => itemsOf([{ id: '001', mark: '#####', name: filled('x', bytes), ...LAST_MEMBERS }]),
+  'one row of quotes': (bytes) =>
+    itemsOf([{ id: '001', mark: '#####', name: filled('"', bytes / 2), ...LAST_MEMBERS }]),
   'one text of quotes': (bytes) => jsonOf({ error: 0, data: `#####${filled('"', bytes / 2)}` }),
+  'one object': (bytes) => jsonOf({ error: 0, data: { mark: '#####', name: filled('"', bytes / 2), ...LAST_MEMBERS } }),
+  'an error': (bytes) => jsonOf({ error: 1017, message: `#####${filled('"', bytes / 2)}` }),
 }
 
-const ROW_BYTES = 600
+const SHORT_ROW_BYTES = 600
+const ROWS_PER_PAGE = 1000
+/** Members by which rows are sorted or chosen. */
+const LAST_MEMBERS = { status: 'active', timestamp: '2026-01-01 00:00:00', scan: { id: 1 }, agent_id: '001' }
 
-function rowsOf(bytes: number): readonly unknown[] {
-  const text = 'x'.repeat(ROW_BYTES - 100)
-  return Array.from({ length: bytes / ROW_BYTES }, (_, at) => ({
+function rowsOf(count: number, bytes: number): readonly unknown[] {
+  const name = 'x'.repeat(bytes - 200)
+  return Array.from({ length: count }, (_, at) => ({
     id: String(at).padStart(7, '0'),
     mark: '#####',
-    name: text,
-    status: 'active',
+    name,
+    ...LAST_MEMBERS,
   }))
 }
 
 const itemsOf = (items: readonly unknown[]) => jsonOf({ error: 0, data: { items, totalItems: items.length } })
 
-t.test('the largest responses of nodes, indented', async (t) => {
-  const { edge, outside, authorizations } = await startBoth(t, 'classic')
-  // Rows that are merged one by one have the bounds of their tests.
-  const isMerged = ({ target, response }: Endpoint) =>
-    target.kind === 'everyNode' || (target.kind === 'severalNodes' && response.rows !== 'nodeResponses')
-  const reads = catalogue
-    .filter(({ method, target }) => method === 'GET' && target.kind !== 'edge')
-    .filter((read) => !isMerged(read))
-  let large = 0
+const reads = catalogue.filter(({ method, target }) => method === 'GET' && target.kind !== 'edge')
+/** The rows of many nodes or agents become one collection. */
+const isMerged = ({ target }: Endpoint) => target.kind === 'everyNode' || target.kind === 'severalNodes'
+/** One of each kind: those of all nodes are merged by the same code. */
+const merged = new Map(
+  reads.filter(isMerged).map((read) => {
+    const { rows, data } = read.response
+    return [JSON.stringify([read.target.kind, rows === 'nodeResponses', data]), read] as const
+  }),
+)
+const ofOneNode = ['rows', 'one row', 'one text of quotes']
+const cases = {
+  'of one node': { reads: classesOf(reads.filter((read) => !isMerged(read))), distribution: 'manager', sorts: [''] },
+  'joined by the manager': { reads: [...merged.values()], distribution: 'manager', sorts: ['', '&sort=-name'] },
+  'joined by the edge': { reads: [...merged.values()], distribution: 'edge', sorts: ['', '&sort=-name'] },
+} as const
+
+for (const [name, { reads, distribution, sorts }] of Object.entries(cases)) {
+  t.test(`the largest responses of nodes, indented, ${name}`, async (t) => {
+    const { edge, outside, authorizations } = await startBoth(t, 'classic', { cluster: { distribution } })
+    let large = 0
+    for (const [what, create] of Object.entries(responses)) {
+      if (name === 'of one node' && !ofOneNode.includes(what)) continue
+      await outside.answerWith(create(RESPONSE_BYTES))
+      for (const endpoint of reads) {
+        for (const sort of sorts) {
+          const { longest, outcome } = await outside.longestTurnOf({
+            url: edge.url,
+            method: 'GET',
+            path: `${pathOf(endpoint, 'classic')}?pretty=true${sort}`,
+            headers: { authorization: authorizations.classic, 'cache-control': 'no-cache' },
+          })
+          const figures = `${longest.toFixed(1)} ms, ${outcome?.line}, ${outcome?.length} bytes`
+          t.ok(longest < MAX_TURN_MS, `GET ${endpoint.path}${sort}, ${what}: ${figures}`)
+          if ((outcome?.length ?? 0) > RESPONSE_BYTES / 2) large += 1
+        }
+      }
+    }
+    t.ok(large >= 10, `${large} of them reach the client`)
+  })
+}
+
+t.test('the largest responses of nodes, stored in Redis with encryption', async (t) => {
+  const redis = await startRedis()
+  t.teardown(() => redis.close())
+  const encryptionKeyFile = join(t.testdir({ key: 'k'.repeat(32) }), 'key')
+  const settings = { cache: { redis: { url: redis.url, timeout: '1s' }, encryptionKeyFile, localBytes: '1MiB' } }
+  const { edge, outside, authorizations } = await startBoth(t, 'classic', settings)
   for (const [what, create] of Object.entries(responses)) {
     await outside.answerWith(create(RESPONSE_BYTES))
-    for (const endpoint of classesOf(reads)) {
+    for (const [how, cacheControl] of Object.entries({ written: 'no-cache', read: 'max-age=60' })) {
       const { longest, outcome } = await outside.longestTurnOf({
         url: edge.url,
         method: 'GET',
-        path: `${pathOf(endpoint, 'classic')}?pretty=true`,
-        headers: { authorization: authorizations.classic, 'cache-control': 'no-cache' },
+        path: '/manager/info',
+        headers: { authorization: authorizations.classic, 'cache-control': cacheControl },
       })
-      t.ok(longest < MAX_TURN_MS, `GET ${endpoint.path}, ${what}: ${longest.toFixed(1)} ms, ${outcome?.line}`)
-      if ((outcome?.length ?? 0) > RESPONSE_BYTES / 2) large += 1
+      t.ok(longest < MAX_TURN_MS, `${what}, ${how}: ${longest.toFixed(1)} ms, ${outcome?.line}`)
     }
   }
-  t.ok(large > 40, `${large} of them reach the client`)
+  t.ok((await redis.client().keys('edge:c:*')).length > 0, 'Redis has a response')
 })
