@@ -19,6 +19,7 @@ import { type Clock, systemClock, withTimeout } from '../core/timing.ts'
 import { ownField, parseJson } from '../core/values.ts'
 import type { RecheckPace } from './recheck-pace.ts'
 import type { BytesKey, BytesLookup, EpochStore, NewEntry } from './stores/contract.ts'
+import { epochsText } from './stores/epochs.ts'
 
 /** What writes invalidate that end tokens: of any user, or of one (catalogue/newer-contract/security.ts). */
 export const RIGHTS_TAG = 'rights'
@@ -327,10 +328,4 @@ export function latestIssueOf({ issuedAt }: Pick<ClaimedToken, 'issuedAt'>, cloc
 /** The tags of what depends on the rights of a user. */
 export function tagsOf(user: string): readonly string[] {
   return [RIGHTS_TAG, `${USER_TAG}${user}`]
-}
-
-export function epochsText(lookup: BytesLookup): string {
-  if (lookup.kind === 'unavailable') return 'unavailable'
-  const { generation, epochs, fenced } = lookup.epochs
-  return `${generation} ${epochs.join(' ')} ${fenced}`
 }

@@ -3,14 +3,14 @@
  * write that changes rights invalidates it. The edge asks before it reads a large body, so that a user without the right cannot
  * make it receive and check the body. The node decides about each request that is passed on, and in doubt it is.
  */
-import type { EdgeError } from '../core/errors.ts'
-import { Problem } from '../core/errors.ts'
+import { type EdgeError, Problem } from '../core/errors.ts'
 import type { Caller } from '../core/request.ts'
 import { bytesOf, REFUSED_BY_RIGHTS } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { isObject, parseJson } from '../core/values.ts'
-import { epochsText, RIGHTS_TAG, tagsOf } from './accepted-tokens.ts'
+import { RIGHTS_TAG, tagsOf } from './accepted-tokens.ts'
 import type { BytesKey, BytesLookup, EpochStore } from './stores/contract.ts'
+import { epochsText } from './stores/epochs.ts'
 import { isStringArray } from './stores/redis-entries.ts'
 
 /** A request waits this long for the node, in milliseconds. The client sends its body meanwhile. */

@@ -22,6 +22,7 @@ import {
 import { staleRuleOf } from './policy.ts'
 import { type Shared, SingleFlight } from './single-flight.ts'
 import type { ServeSnapshot, Snapshots } from './snapshots/stage.ts'
+import { epochsText } from './stores/epochs.ts'
 import { usualLifetime } from './stores/local-entries.ts'
 
 export type Fetcher = ReturnType<typeof createFetcher>
@@ -296,9 +297,7 @@ function workOf(context: ReadContext, run: (context: ReadContext) => Promise<Fet
 }
 
 function sharedId(context: ReadContext): string {
-  const { lookup } = context
-  if (lookup.kind === 'unavailable') return flightId(context, 'no epochs')
-  return flightId(context, `${lookup.epochs.generation} ${lookup.epochs.epochs.join(' ')}`)
+  return flightId(context, epochsText(context.lookup))
 }
 
 /** The node has refused the credentials of the caller. */

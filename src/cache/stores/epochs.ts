@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { PurgeScope } from '../../core/cache.ts'
 import { growingLru } from '../../core/recently-used.ts'
-import type { TagEpochs } from '../../core/response.ts'
+import type { Lookup, StoredBytes, TagEpochs } from '../../core/response.ts'
 
 /** Maximum number of entries that are evicted at once: after a reload with a smaller bound, later entries evict the rest. */
 export const MAX_EVICTIONS = 1000
@@ -34,6 +34,13 @@ export function compareEpochs(stored: Pick<TagEpochs, 'generation' | 'epochs'>, 
 /** Removes the counts of soft invalidations. */
 function writesOf(epoch: string): string {
   return epoch.replaceAll(/~\d+/g, '')
+}
+
+/** Returns a text that two lookups share only if nothing was invalidated or fenced in between. */
+export function epochsText(lookup: Lookup<StoredBytes>): string {
+  if (lookup.kind === 'unavailable') return 'no epochs'
+  const { generation, epochs, fenced } = lookup.epochs
+  return `${generation} ${epochs.join(' ')} ${fenced}`
 }
 
 /** Appends the last epoch, that of the entry's key, to the first one. */
