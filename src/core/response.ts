@@ -1,13 +1,14 @@
 import type { Readable } from 'node:stream'
 import type { Tag } from '../catalogue/endpoint.ts'
-import type {
-  CacheStatus,
-  IndexEntry,
-  IndexPage,
-  IndexWindow,
-  PurgeOutcome,
-  PurgeScope,
-  StaleIfError,
+import {
+  type CacheStatus,
+  type IndexEntry,
+  type IndexPage,
+  type IndexWindow,
+  OUTAGE,
+  type PurgeOutcome,
+  type PurgeScope,
+  type StaleIfError,
 } from './cache.ts'
 
 export type EdgeResponse = FileResponse | EnvelopeResponse
@@ -86,6 +87,8 @@ export interface MadeOfParts {
   readonly oldestPartAge: number
   /** How long all stored parts are still fresh, in milliseconds; not positive if one is stale, Infinity without any. */
   readonly partsFreshFor: number
+  /** A part is served because no node answers that could answer it. */
+  readonly isInOutage?: boolean
 }
 
 /** Of how many agents a response has the rows. */
@@ -177,6 +180,13 @@ export const NO_PARTS: MadeOfParts = {
 /** Returns how the cache handled a response; `undefined`: it may not be stored. */
 export function cachedOf({ origin }: EnvelopeResponse): CachedResponse | undefined {
   return origin.kind === 'stored' || origin.kind === 'fetched' ? origin : undefined
+}
+
+/** Returns the same of a response that the cache did not handle itself: a trial, or parts that are served in an outage. */
+export function uncachedStatusOf(origin: Origin): CacheStatus | undefined {
+  if (origin.kind === 'trial') return origin.status
+  const { isInOutage, partsFreshFor } = partsOf(origin)
+  return isInOutage ? { fwd: 'uri-miss', ttl: partsFreshFor, detail: OUTAGE } : undefined
 }
 
 /** Returns a stored response as it was before it was stored. */

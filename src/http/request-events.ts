@@ -8,7 +8,13 @@ import { cacheOutcomeOf } from '../core/cache.ts'
 import { type RequestEvent, type RequestMessage, RequestRecord } from '../core/events.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import { routeOf } from '../core/request.ts'
-import { cachedOf, type EdgeResponse, type EnvelopeResponse, type StoredOrigin } from '../core/response.ts'
+import {
+  cachedOf,
+  type EdgeResponse,
+  type EnvelopeResponse,
+  type StoredOrigin,
+  uncachedStatusOf,
+} from '../core/response.ts'
 import { normalizeAddress } from '../core/values.ts'
 import type { RejectedRequest } from '../listener/reject.ts'
 import type { AddressOf } from './client-address.ts'
@@ -268,8 +274,8 @@ function cacheFields(response: EdgeResponse | undefined): Pick<RequestEvent, 'ca
   if (response === undefined) return { cache: 'none', fetchTime: undefined, cacheStatus: undefined }
   const cached = response.kind === 'file' ? undefined : cachedOf(response)
   if (cached === undefined) {
-    const isTrial = response.kind === 'envelope' && response.origin.kind === 'trial'
-    return { cache: 'bypass', fetchTime: undefined, cacheStatus: isTrial ? response.origin.status : undefined }
+    const cacheStatus = response.kind === 'envelope' ? uncachedStatusOf(response.origin) : undefined
+    return { cache: 'bypass', fetchTime: undefined, cacheStatus }
   }
   const { status: cacheStatus, response: stored } = cached
   const cache = cacheOutcomeOf(cacheStatus)

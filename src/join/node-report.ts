@@ -1,4 +1,5 @@
 /** The node report of a joined response: what each node contributed, how old it is, and why nodes failed. */
+import { OUTAGE } from '../core/cache.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import type { NodeContribution } from '../core/events.ts'
 import { type Coverage, formatCoverage, type JoinedOrigin, type MadeOfParts, NO_PARTS } from '../core/response.ts'
@@ -107,6 +108,7 @@ export class NodeReport {
       completeness: this.#completeness,
       oldestPartAge: Math.max(0, this.#startedAt - this.#oldest),
       partsFreshFor: this.#freshFor,
+      isInOutage: [...this.#nodes.values()].some(({ stale }) => stale === OUTAGE),
     }
   }
 

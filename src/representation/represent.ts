@@ -17,6 +17,7 @@ import {
   partsOf,
   type StoredForm,
   type StoredForms,
+  uncachedStatusOf,
 } from '../core/response.ts'
 import { headerText, serializeItem } from '../core/values.ts'
 import { indentOnce, indentWithin } from './pretty.ts'
@@ -116,9 +117,11 @@ async function representUncached(response: EnvelopeResponse, preferences: Prefer
   const { status, body, origin } = response
   const bytes = preferences.pretty ? await indentWithin(body) : body
   const headers = origin.kind === 'edge' ? Object.entries(origin.headers).flat() : []
-  const { clusterStatus } = partsOf(origin)
+  const { clusterStatus, oldestPartAge, isInOutage } = partsOf(origin)
+  const cache = uncachedStatusOf(origin)
   const stableHeaders = [...headers, ...clusterHeaders(clusterStatus), ...contentHeaders(bytes, isProblem(response))]
-  const ownHeaders = origin.kind === 'trial' ? ['cache-status', cacheStatus(origin.status)] : []
+  const age = isInOutage ? ['age', String(Math.floor(oldestPartAge / 1000))] : []
+  const ownHeaders = cache === undefined ? [] : [...age, 'cache-status', cacheStatus(cache)]
   return { status, stableHeaders, ownHeaders, bytes }
 }
 

@@ -74,6 +74,8 @@ const NEVER_REQUESTED = {
 /** Clients act at once on a verdict: it is never served stale. */
 const VALIDATION = /configuration\/validation/
 
+const limited = (path: string, limit: number) => path.replace(/([?&]limit=)\d+/, `$1${limit}`)
+
 const readsOf = (records: readonly Endpoint[]) => records.filter(({ method }) => method === 'GET')
 
 interface Asked {
@@ -170,6 +172,9 @@ for (const rig of rigs) {
       if (status === 200 && /; (?:hit|stored)/.test(cache) && !VALIDATION.test(asked.path)) stored.push(asked)
     }
     t.ok(stored.length > 60 * contracts.length, `${stored.length} of ${all.length} reads are stored`)
+    const collections = stored.filter(({ path }) => path.includes('limit='))
+    for (const { contract, path } of collections)
+      for (const limit of [1, 2, 3]) await ask(0, { contract, path: limited(path, limit) })
     let queries = 0
     for (const contract of contracts) {
       for (const path of ['/agents', '/rules']) {
@@ -193,6 +198,15 @@ for (const rig of rigs) {
         const isMarked = reply.status === 200 && reply.cache.includes('detail=outage') && reply.hasAge
         t.ok(isMarked, `replica ${at}: ${asked.contract} ${asked.path}: ${describe(reply)}`)
       }
+      // A page that no client has requested comes from a snapshot, or is joined from stored parts of nodes; or there is an error.
+      const pages = { marked: 0, failed: 0 }
+      for (const { contract, path } of collections) {
+        const reply = await ask(at, { contract, path: `${limited(path, 2)}&offset=1` })
+        const isMarked = reply.cache.includes('detail=outage') && reply.hasAge
+        pages[isMarked ? 'marked' : 'failed'] += 1
+        t.ok(isMarked || reply.status >= 500, `replica ${at}: page of ${contract} ${path}: ${describe(reply)}`)
+      }
+      t.ok(pages.marked > 2 * pages.failed, `pages that no client has requested: ${JSON.stringify(pages)}`)
       if (rig.passthrough === undefined) t.equal((await ask(at, LOGIN, 'GET')).status, 200, 'users of the edge log in')
       for (const contract of contracts) {
         const began = performance.now()
