@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startRedis } from '../../../support/redis.ts'
-import { describeStore } from './contract.ts'
+import { describeStore, entry, epochsOf, served } from './contract.ts'
 import { empty, replica, steady } from './replicas.ts'
 
 const server = await startRedis()
@@ -20,3 +20,11 @@ t.test('without a local tier', async (t) => describeStore(t, over({ localBytes: 
 t.test('with a local tier, encrypted', async (t) =>
   describeStore(t, over({ encryptionKey: Buffer.from('a key of a test') })),
 )
+
+t.test('a response replaces a longer one that is still being encoded', async (t) => {
+  const { one, other } = await over({ localBytes: () => 0, encryptionKey: Buffer.from('a key of a test') })(t)
+  const epochs = await epochsOf(one)
+  const long = { body: Buffer.alloc(10 * 1024 * 1024) }
+  await Promise.all([one.store(entry('older', epochs, { more: long })), one.store(entry('newer', epochs))])
+  t.equal((await served(other)).slice(0, 10), 'newer')
+})
