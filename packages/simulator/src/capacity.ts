@@ -22,6 +22,8 @@ export interface Load {
   /** Requests answered so far, and those among them that started an interpreter. */
   readonly served: number
   readonly interpreted: number
+  /** Most interpreters at once so far, without those that work for another node. */
+  readonly mostInterpreted: number
   /** Milliseconds of the longest call so far, without the calls from inside the cluster. */
   readonly longest: number
   /** Calls so far that the node carried out for another node. */
@@ -90,11 +92,18 @@ function unlimited(): CapacityModel {
 
 function limited(scale: number, interpreters: Interpreters): CapacityModel {
   const { load, countInFlight } = countLoad()
+  let running = 0
   const interpreted = async ({ path }: Asked, make: () => Promise<Outgoing>) => {
     if (LIGHT.has(path)) return make()
     load.interpreted += 1
+    running += 1
+    load.mostInterpreted = Math.max(load.mostInterpreted, running)
     await interpreters.run(HEAVY.test(path) ? HEAVY_WEIGHT : 1)
-    return make()
+    try {
+      return await make()
+    } finally {
+      running -= 1
+    }
   }
   let forwarded: Promise<void> = Promise.resolve()
   return {
@@ -112,7 +121,7 @@ function limited(scale: number, interpreters: Interpreters): CapacityModel {
 
 /** Returns the load of a node, and the function that counts a request until its response is complete. */
 export function countLoad() {
-  const load = { inFlight: 0, most: 0, served: 0, interpreted: 0, longest: 0, forwarded: 0 }
+  const load = { inFlight: 0, most: 0, served: 0, interpreted: 0, mostInterpreted: 0, longest: 0, forwarded: 0 }
   const countInFlight = async <T>(serve: () => Promise<T>): Promise<T> => {
     const start = performance.now()
     load.inFlight += 1

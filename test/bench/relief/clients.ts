@@ -6,8 +6,8 @@ import { type DashboardGet, sessions, thinkTime } from '../clients/session.ts'
 import { faultOf } from '../clients/taken.ts'
 
 /**
- * `dashboard`: a page after the other, with a second of thought; these are the interactive clients. `bulk`: pages through
- * everything without a pause. `impatient`: ten requests at once, and leaves after a second.
+ * `dashboard`: a page after the other, with a second of thought; these are the interactive clients. Their order is random:
+ * clients that waited for the same answer would request the same pages together from then on. `bulk`: pages through everything without a pause. `impatient`: ten requests at once, and leaves after a second.
  */
 export type Kind = 'dashboard' | 'bulk' | 'impatient'
 
@@ -60,7 +60,7 @@ function bulkTargets(): readonly string[] {
 }
 
 const BULK = bulkTargets()
-const DASHBOARD = sessions.classic.gets.map(({ target }: DashboardGet) => target)
+export const DASHBOARD = sessions.classic.gets.map(({ target }: DashboardGet) => target)
 
 /** Starts the clients of a party. The returned function ends them and resolves when their last answers have arrived. */
 export function startParty(party: Party, place: Place, onAnswer: (answer: Answer) => void): () => Promise<void> {
@@ -91,6 +91,7 @@ export function startParty(party: Party, place: Place, onAnswer: (answer: Answer
     let position = client * 7
     while (!isStopped) {
       const targets = kind === 'dashboard' ? DASHBOARD : BULK
+      if (kind === 'dashboard') position = Math.floor(Math.random() * DASHBOARD.length)
       const atOnce = kind === 'impatient' ? AT_ONCE : 1
       const next = Array.from({ length: atOnce }, (_, at) => targets[(position + at) % targets.length] ?? '/')
       position += atOnce

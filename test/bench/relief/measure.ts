@@ -3,8 +3,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Fault } from '../../../packages/simulator/src/index.ts'
 import { type RedisServer, startRedis } from '../../support/redis.ts'
 import { basic, nodePassword, type RunningCluster, startCluster, startReplicas } from '../clients/parties.ts'
-import { quantile } from '../clients/taken.ts'
-import { type Answer, type Party, type Place, startParty } from './clients.ts'
+import { quantile, sourceOf } from '../clients/taken.ts'
+import { type Answer, DASHBOARD, type Party, type Place, startParty } from './clients.ts'
 import type { Incident, ReliefRow } from './rows.ts'
 
 /** The manager that was measured: 0.45 s of processor time per call, and four calls at once bring no more than two do. */
@@ -15,8 +15,12 @@ export interface Figures {
   readonly interactive: Summary
   readonly bulk: Summary
   readonly callsPerSecond: number
-  /** Most calls in flight at one node, over all replicas. */
+  /** Most calls in flight at one node, over all replicas, without probes (`GET /`), for which a node does no work. */
   readonly most: number
+  /** The part of the capacity that dashboards leave over and bulk clients use. `NaN`: there are none. */
+  readonly bulkShare: number
+  /** The part of the time of interactive answers that is not that of fetches for which they waited. */
+  readonly besidesFetches: number
   /** The part of answers without a fault while an incident lasted that name it in `Cache-Status`. `NaN`: no incident. */
   readonly marked: number
   /** Seconds after the last incident or burst until the median is that of before; `NaN`: there is none. */
@@ -74,6 +78,7 @@ async function measureAt(
   await wait(1000 * warmUp)
   const begun = performance.now()
   const before = await served(cluster)
+  const workBefore = await workOf(cluster)
   const until = (second: number) => wait(Math.max(0, begun + 1000 * second - performance.now()))
   const bursts = row.parties.flatMap(({ from, until: end, ...party }) =>
     from === undefined || end === undefined ? [] : [{ party, from, until: end }],
@@ -95,6 +100,8 @@ async function measureAt(
   ])
   const ended = performance.now()
   const after = await served(cluster)
+  const workAfter = await workOf(cluster)
+  const work = { all: workAfter.all - workBefore.all, interactive: workAfter.interactive - workBefore.interactive }
   await Promise.all(stops.map((stop) => stop()))
   const spent = (ended - begun) / 1000
   // Requests that the end of the run has cut off are no failures, if they did not wait for a second.
@@ -111,7 +118,9 @@ async function measureAt(
     interactive: of('dashboard'),
     bulk: of('bulk'),
     callsPerSecond: (after - before) / spent,
-    most: Math.max(...Object.values(await cluster.report()).map(({ most }) => most)),
+    most: Math.max(...Object.values(await cluster.report()).map(({ mostInterpreted }) => mostInterpreted)),
+    bulkShare: row.parties.some(({ kind }) => kind === 'bulk') ? bulkShare(work, spent) : Number.NaN,
+    besidesFetches: besidesFetches(measured),
     marked: markedPart(measured, row, begun),
     normalAfter: moments.length === 0 ? Number.NaN : secondsUntilNormal(measured, moments, begun),
   }
@@ -119,6 +128,37 @@ async function measureAt(
 
 async function served(cluster: RunningCluster): Promise<number> {
   return Object.values(await cluster.report()).reduce((sum, load) => sum + load.served, 0)
+}
+
+/** The calls for which an interpreter worked, and those of dashboards among them. */
+interface Work {
+  readonly all: number
+  readonly interactive: number
+}
+
+const DASHBOARD_PATHS = new Set(DASHBOARD.map((target) => target.split('?', 1)[0]))
+
+async function workOf(cluster: RunningCluster): Promise<Work> {
+  const loads = Object.values(await cluster.report())
+  const calls = [...(await cluster.calls())].filter(([path]) => DASHBOARD_PATHS.has(path))
+  return {
+    all: loads.reduce((sum, { interpreted, forwarded }) => sum + interpreted + forwarded, 0),
+    interactive: calls.reduce((sum, [, count]) => sum + count, 0),
+  }
+}
+
+/** Seconds of work that two to four interpreters do in a second, as the simulator has it. */
+const WORK_PER_SECOND = 1.6
+
+function bulkShare({ all, interactive }: Work, spent: number): number {
+  return (all - interactive) / ((spent * WORK_PER_SECOND) / CAPACITY.work - interactive)
+}
+
+function besidesFetches(answers: readonly Answer[]): number {
+  const timeOf = (some: readonly Answer[]) => some.reduce((sum, { ms }) => sum + ms, 0)
+  const interactive = answers.filter(({ kind }) => kind === 'dashboard')
+  const waited = interactive.filter(({ cacheStatus }) => ['miss', 'collapsed'].includes(sourceOf(cacheStatus)))
+  return 1 - timeOf(waited) / timeOf(interactive)
 }
 
 const FAULTS: Readonly<Record<Exclude<Incident['what'], 'Redis stalls'>, Fault>> = {

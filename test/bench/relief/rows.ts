@@ -27,8 +27,8 @@ export interface ReliefRow {
   readonly p99?: number
   /** Seconds until the median is normal after the last incident or burst. */
   readonly normalAfter?: number
-  /** Whether the same row without the edge is measured too. */
-  readonly direct: boolean
+  /** The greatest part of the time of all answers that is not that of fetches for which they waited. */
+  readonly besidesFetches?: number
 }
 
 const dashboards = (clients: number): Party => ({ kind: 'dashboard', clients })
@@ -37,16 +37,15 @@ const bulk = (clients: number, user: string): Party => ({ kind: 'bulk', clients,
 /** `outage`: seconds that the outage lasts, and a fifth of it that Redis is away too. */
 export function reliefRows(outage: number): readonly ReliefRow[] {
   return [
-    { name: '10 dashboards', parties: [dashboards(10)], direct: true },
-    { name: '100 dashboards', parties: [dashboards(100)], withinSecond: 0.994, direct: true },
-    { name: '1,000 dashboards', parties: [dashboards(1000)], withinSecond: 0.994, median: 5, p99: 1000, direct: false },
+    { name: '10 dashboards', parties: [dashboards(10)], besidesFetches: 0.1 },
+    { name: '100 dashboards', parties: [dashboards(100)], withinSecond: 0.994 },
+    { name: '1,000 dashboards', parties: [dashboards(1000)], withinSecond: 0.994, median: 5, p99: 1000 },
     ...[20, 100].flatMap((people) =>
       [12, 240].flatMap((copies) =>
         (['browser', 'writer'] as const).map((user) => ({
           name: `${people} dashboards, ${copies} bulk clients of ${user === 'browser' ? 'the same' : 'another'} user`,
           parties: [dashboards(people), bulk(copies, user)],
           withinSecond: copies === 240 ? 0.99 : 0.994,
-          direct: people === 20 && copies === 12 && user === 'writer',
         })),
       ),
     ),
@@ -54,14 +53,12 @@ export function reliefRows(outage: number): readonly ReliefRow[] {
       name: '20 dashboards, 10 impatient scripts',
       parties: [dashboards(20), { kind: 'impatient', clients: 10, user: 'writer' }],
       withinSecond: 0.994,
-      direct: true,
     },
     {
       name: '20 dashboards, 200 for 10 s',
       parties: [dashboards(20), { kind: 'dashboard', clients: 200, from: 10, until: 20 }],
       seconds: 40,
       normalAfter: 2,
-      direct: false,
     },
     {
       name: '20 dashboards, all nodes hang for 40 s',
@@ -69,7 +66,6 @@ export function reliefRows(outage: number): readonly ReliefRow[] {
       incidents: [{ what: 'nodes hang', from: 10, until: 50 }],
       seconds: 70,
       answered: 0.99,
-      direct: false,
     },
     {
       name: `20 dashboards, all nodes away for ${outage} s with cache.outage, then Redis too`,
@@ -83,7 +79,6 @@ export function reliefRows(outage: number): readonly ReliefRow[] {
       answered: 0.99,
       marked: 'detail=outage',
       normalAfter: 10,
-      direct: false,
     },
     ...(['call', 'stale'] as const).map((withoutRedis) => ({
       name: `100 dashboards, Redis stalls for 60 s, cache.withoutRedis: ${withoutRedis}`,
@@ -92,7 +87,6 @@ export function reliefRows(outage: number): readonly ReliefRow[] {
       cache: { withoutRedis },
       seconds: 90,
       ...(withoutRedis === 'stale' && { withinSecond: 0.99, answered: 1 }),
-      direct: false,
     })),
   ]
 }
