@@ -9,6 +9,8 @@ export type PresenceState = 'connected' | 'halfClosed' | 'left'
 
 export interface ClientPresence {
   readonly state: PresenceState
+  /** Whether anything waits for the response: nothing does for a refresh while the stored response is served. Absent: yes. */
+  readonly isAwaited?: boolean
   /** Calls the listener after each change, until the returned function is called. */
   onChange(listener: () => void): () => void
   /** Makes the state `connected` for good: what the call is part of has begun to act. Absent: it does not act. */
@@ -38,12 +40,17 @@ export class Presence implements ClientPresence {
 /** The presence of all that await one piece of work: a single connected client is enough. */
 export class SharedPresence extends Presence {
   readonly #counts = { connected: 0, halfClosed: 0, left: 0 }
+  #members = 0
   #isPinned = false
+
+  get isAwaited(): boolean {
+    return this.#members > 0
+  }
 
   /** Returns the function with which the member leaves. `member` is absent for work of the edge, which is never abandoned. */
   join(member: ClientPresence | undefined): () => void {
+    this.#members += 1
     if (member === undefined) this.pin()
-    if (member === undefined || this.#isPinned) return () => undefined
     let state: PresenceState | undefined
     const change = (next?: PresenceState) => {
       if (state !== undefined) this.#counts[state] -= 1
@@ -52,11 +59,13 @@ export class SharedPresence extends Presence {
       const { connected, halfClosed } = this.#counts
       if (!this.#isPinned) this.set(connected > 0 ? 'connected' : halfClosed > 0 ? 'halfClosed' : 'left')
     }
-    const stop = member.onChange(() => change(member.state))
-    change(member.state)
+    const isWatched = member !== undefined && !this.#isPinned
+    const stop = isWatched ? member.onChange(() => change(member.state)) : undefined
+    if (isWatched) change(member.state)
     return () => {
-      stop()
-      change()
+      this.#members -= 1
+      stop?.()
+      if (isWatched) change()
     }
   }
 

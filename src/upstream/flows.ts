@@ -21,8 +21,11 @@ const BURST_MS = 5000
 
 export interface Flow {
   readonly name: string
-  /** `edge`: work of the edge itself, which is never bulk for this reason. `walk`: through a collection. */
-  readonly kind: 'client' | 'edge' | 'walk' | 'party'
+  /**
+   * `edge`: work of the edge itself, which is never bulk for this reason. `walk`: through a collection. `refresh`: of a response
+   * that the clients of a party use and that none awaits: a connection that many people share is not bulk because of it.
+   */
+  readonly kind: 'client' | 'edge' | 'walk' | 'party' | 'refresh'
   /** Absent: the flow is a party itself. */
   readonly party: Flow | undefined
   recent: number
@@ -50,7 +53,7 @@ interface Page {
   readonly offset: number
 }
 
-type CallOfFlow = Pick<NodeCall, 'caller' | 'flow' | 'path'>
+type CallOfFlow = Pick<NodeCall, 'caller' | 'flow' | 'path' | 'presence'>
 
 export class Flows {
   readonly #flows = new Map<string, Flow>()
@@ -60,8 +63,10 @@ export class Flows {
   enter(call: CallOfFlow, now: number): FlowCall {
     this.#forgetIdle(now)
     const party = call.flow === undefined ? undefined : this.#get(partyOf(call.flow), 'party')
-    const owner = call.flow === undefined ? this.#get(call.caller, 'edge') : this.#get(call.flow, 'client', party)
-    const page = call.flow === undefined ? undefined : pageOf(call.path)
+    const caller = call.flow === undefined ? this.#get(call.caller, 'edge') : this.#get(call.flow, 'client', party)
+    const isRefresh = call.presence?.isAwaited === false && party !== undefined && !isBulkFlow(caller)
+    const owner = isRefresh ? this.#get(`${party.name} ${call.path}`, 'refresh', party) : caller
+    const page = owner.kind === 'client' ? pageOf(call.path) : undefined
     const isWalk = page !== undefined && page.list === owner.page?.list && page.offset > owner.page.offset
     if (page !== undefined) owner.page = page
     const flow = isWalk ? this.#get(`${owner.name} ${page.list}`, 'walk', party) : owner

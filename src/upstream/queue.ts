@@ -87,12 +87,15 @@ export class CallQueue<Item extends Queueable> {
     for (const higher of PRIORITIES.slice(0, PRIORITIES.indexOf(priority))) count += this.#sizeOf(higher)
     const flows = this.#flowsOf[priority]
     const parties = sizesOfParties(flows)
-    // The new call is the last one of its flow and of its party, so each other one gets at most that number of turns before it.
-    const turns = (flows.get(flow)?.size ?? 0) + 1
+    // The new call is the last one of its flow and of its party: each other one gets as many turns before it, if it has used
+    // more node time, and otherwise one more.
+    const before = flows.get(flow)?.size ?? 0
     const own = flow.party ?? flow
-    let ofParty = 0
-    for (const [each, { size }] of flows) if ((each.party ?? each) === own) ofParty += Math.min(size, turns)
-    for (const [party, size] of parties) if (party !== own) count += Math.min(size, ofParty + 1)
+    let ofParty = before
+    for (const [each, { size }] of flows) {
+      if (each !== flow && (each.party ?? each) === own) ofParty += Math.min(size, before + turnsAhead(each, flow))
+    }
+    for (const [party, size] of parties) if (party !== own) count += Math.min(size, ofParty + turnsAhead(party, own))
     return count + ofParty
   }
 
@@ -123,6 +126,10 @@ export class CallQueue<Item extends Queueable> {
     const ofOther = isOwn ? items.size : largest[1]
     return lowest === undefined && ofOther <= ofNew + 1 ? undefined : [...items].at(-1)
   }
+}
+
+function turnsAhead(other: Flow, own: Flow): number {
+  return comesBefore(own, other) ? 0 : 1
 }
 
 /** Returns how many calls each party has. */

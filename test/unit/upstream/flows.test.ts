@@ -1,6 +1,7 @@
 /** Flows share a node in node time, those that have used little lately come first, and bulk is what always has a call waiting. */
 import { assert, asyncProperty, constantFrom, integer, record, uniqueArray } from 'fast-check'
 import t from 'tap'
+import { SharedPresence } from '../../../src/core/presence.ts'
 import { type Flow, Flows, isBulkFlow, PAUSE_MS } from '../../../src/upstream/flows.ts'
 import type { LimitedCall } from '../../../src/upstream/limiter.ts'
 import { Agenda, type Arrival, createLimiter, deadlineIn, run, settled, spread } from './limiter-simulation.ts'
@@ -163,6 +164,22 @@ t.test('a client with many connections takes turns with others as one party', as
   )
 })
 
+t.test('refreshes that no client awaits do not make their connection bulk', (t) => {
+  const flows = new Flows()
+  const presence = new SharedPresence()
+  presence.pin()
+  const enter = (isRefresh: boolean, at: number) => {
+    return flows.enter({ caller: 'ann', flow: 'ann 1 1', path: '/agents', ...(isRefresh && { presence }) }, at)
+  }
+  for (let at = 0; at < 20; at += 1) flows.leave(enter(true, 500 * at), 1_000, 500 * at)
+  t.notOk(isBulkFlow(enter(true, 10_000).flow))
+  t.notOk(isBulkFlow(enter(false, 10_000).flow))
+  for (let at = 0; at < 5; at += 1) flows.leave(enter(false, 10_000), 1_000, 10_000)
+  t.ok(isBulkFlow(enter(false, 10_000).flow))
+  t.ok(isBulkFlow(enter(true, 10_000).flow), 'refreshes for a bulk client are bulk')
+  t.end()
+})
+
 t.test(
   'in a full queue, a call of the party with most calls is displaced, however many connections it has',
   async (t) => {
@@ -177,3 +194,11 @@ t.test(
     )
   },
 )
+
+t.test('a call is not rejected because of queued calls that it goes before', async (t) => {
+  // Each connection of the script has had a call, and has another one queued.
+  const script = [0, 1].flatMap((round) => Array.from({ length: 20 }, (_, at) => callOf('ann', at, round + at / 100)))
+  const page = { ...callOf('ann', 100, 2_100), timeout: 500 }
+  const { results } = await run([...script, page], { inFlight: 1 })
+  t.match(results.at(-1), { acquisition: { ok: true }, waited: 0 })
+})
