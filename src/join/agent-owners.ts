@@ -40,8 +40,9 @@ export function createAgentOwners(ports: AgentOwnersPorts) {
   const lookup = createOwnerLookup(ports)
   const table = createOwnerTable({ lookup, lifetimes, clock: systemClock.elapsed })
   const findOwners = async (ids: readonly string[], request: EdgeRequest): Promise<AgentOwnerMap> => {
+    const startedAt = systemClock.elapsed()
     const found = await lookup.find(ids, request)
-    table.correct(ids, found)
+    table.correct(ids, found, startedAt)
     return found
   }
   /** As `ownerOf`, but asks the master now. */
@@ -108,7 +109,7 @@ interface OwnerTablePorts {
 }
 
 interface Snapshot {
-  readonly owners: AgentOwnerMap
+  readonly owners: Map<string, AgentOwner>
   /** The time of its oldest rows, by the clock. */
   readonly asOf: number
   /** Milliseconds until it is refreshed. */
@@ -125,6 +126,10 @@ const MAX_REFRESH_WAIT_MS = 1000
 /** The table of all agents and their owners: read from the master, refreshed in the background, of bounded age. */
 export function createOwnerTable({ lookup, lifetimes, clock }: OwnerTablePorts) {
   let snapshot: Snapshot | undefined
+  /** Whether a request may still read the whole map. */
+  let isInUse = false
+  /** The owners of agents that were looked up after the rows of the table were read; `at`: the start of the lookup. */
+  const corrections = new Map<string, { readonly owner: AgentOwner | undefined; readonly at: number }>()
   let refreshing: Promise<Snapshot> | undefined
   let refreshStartedAt = 0
   let failure: { readonly error: EdgeError; readonly at: number } | undefined
@@ -139,9 +144,16 @@ export function createOwnerTable({ lookup, lifetimes, clock }: OwnerTablePorts) 
         Math.max(lifetimes().ttl, intervalFor(ms) / 2),
       )
       const refreshInterval = intervalFor(Math.max(fetchTime, clock() - startedAt))
-      snapshot = { owners, asOf: startedAt - age, refreshInterval }
+      const asOf = startedAt - age
+      snapshot = { owners, asOf, refreshInterval }
+      isInUse = false
+      for (const [id, { owner, at }] of corrections) {
+        if (at > asOf) setOwner(snapshot.owners, id, owner)
+        else corrections.delete(id)
+      }
       return snapshot
     } catch (error) {
+      if (snapshot === undefined) corrections.clear()
       if (isOwnerUnknownError(error)) failure = { error, at: clock() }
       throw error
     }
@@ -158,7 +170,7 @@ export function createOwnerTable({ lookup, lifetimes, clock }: OwnerTablePorts) 
     })
     return refreshing
   }
-  const current = async (request: EdgeRequest): Promise<AgentOwnerMap> => {
+  const latest = async (request: EdgeRequest): Promise<AgentOwnerMap> => {
     const old = snapshot
     if (old === undefined) return (await refresh(request)).owners
     const age = clock() - old.asOf
@@ -175,29 +187,40 @@ export function createOwnerTable({ lookup, lifetimes, clock }: OwnerTablePorts) 
      * Returns the table if it is fresh. From then to twice that age it is returned while it is refreshed; an older table is
      * refreshed first, and returned only if the master cannot be asked. Throws 931.
      */
-    current,
-    /** As `current`. Resolves to undefined while there is none, and a refresh takes longer: a large cluster needs many calls. */
+    current: async (request: EdgeRequest): Promise<AgentOwnerMap> => {
+      const owners = await latest(request)
+      isInUse = true
+      return owners
+    },
+    /** As `current`, to look a single agent up. Resolves to undefined while there is none, and a refresh takes longer: a large cluster needs many calls. */
     soon: (request: EdgeRequest): Promise<AgentOwnerMap | undefined> => {
-      const owners = current(request)
+      const owners = latest(request)
       return withTimeout(owners, leftToWait(), undefined)
     },
-    /** Sets the owners of agents that were looked up since, without those that do not exist. Tables in use do not change. */
-    correct: (ids: readonly string[], found: AgentOwnerMap): void => {
-      const isSame = (a: AgentOwner | undefined, b: AgentOwner | undefined) =>
-        a?.kind === b?.kind && nameOf(a) === nameOf(b)
-      const old = snapshot?.owners
-      const changed = ids.filter((id) => old !== undefined && !isSame(old.get(id), found.get(id)))
-      if (snapshot === undefined || changed.length === 0) return
-      const owners = new Map(snapshot.owners)
-      for (const id of changed) {
+    /**
+     * Sets the owners of agents that were looked up at this time, without those that do not exist. Rows that were read before are
+     * older, also those of a later refresh, which may use pages that another replica has read. Tables in use do not change.
+     */
+    correct: (ids: readonly string[], found: AgentOwnerMap, startedAt: number): void => {
+      if (snapshot === undefined && refreshing === undefined) return
+      for (const id of ids) {
         const owner = found.get(id)
-        if (owner === undefined) owners.delete(id)
-        else owners.set(id, owner)
+        corrections.set(id, { owner, at: startedAt })
+        if (snapshot === undefined || isSame(snapshot.owners.get(id), owner)) continue
+        if (isInUse) snapshot = { ...snapshot, owners: new Map(snapshot.owners) }
+        isInUse = false
+        setOwner(snapshot.owners, id, owner)
       }
-      snapshot = { ...snapshot, owners }
     },
   }
 }
+
+function setOwner(owners: Map<string, AgentOwner>, id: string, owner: AgentOwner | undefined): void {
+  if (owner === undefined) owners.delete(id)
+  else owners.set(id, owner)
+}
+
+const isSame = (a: AgentOwner | undefined, b: AgentOwner | undefined) => a?.kind === b?.kind && nameOf(a) === nameOf(b)
 
 function nameOf(owner: AgentOwner | undefined): string | undefined {
   return owner?.kind === 'node' ? owner.node : undefined

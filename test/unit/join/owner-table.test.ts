@@ -118,10 +118,46 @@ t.test('requests use the old table while the master does not respond', async (t)
 t.test('the owner of one agent can be corrected', async (t) => {
   const { table, node } = createTable()
   await node()
-  table.correct(['001'], new Map([['001', ownedBy('moved')]]))
+  table.correct(['001'], new Map([['001', ownedBy('moved')]]), 1)
   t.equal(await node(), 'moved')
-  table.correct(['001'], new Map())
+  table.correct(['001'], new Map(), 2)
   t.equal(await node(), undefined)
+})
+
+t.test('a table that a request reads does not change, the next one has the owner that was looked up', async (t) => {
+  const { table } = createTable()
+  const inUse = await table.current(edgeRequest('GET /agents'))
+  for (const name of ['moved', 'again']) table.correct(['001'], new Map([['001', ownedBy(name)]]), 1)
+  t.same(inUse.get('001'), ownedBy('n1'))
+  t.same((await table.current(edgeRequest('GET /agents'))).get('001'), ownedBy('again'))
+})
+
+t.test('rows that are older than a lookup do not undo it, those of a later refresh do', async (t) => {
+  const { clock, table, node, master } = createTable()
+  const rows = (name: string, age: number) => async () => ({
+    owners: new Map([['001', ownedBy(name)]]),
+    age,
+    fetchTime: 0,
+  })
+  await node()
+  clock.now += 3 * FRESH
+  table.correct(['001'], new Map([['001', ownedBy('moved')]]), clock.now - 10)
+  master(rows('before', FRESH / 2))
+  t.equal(await node(), 'moved', 'pages that another replica has read')
+  const { opened, open } = createLatch()
+  clock.now += 3 * FRESH
+  master(async () => {
+    await opened
+    return rows('before', 0)()
+  })
+  const refreshed = node()
+  clock.now += 10
+  table.correct(['001'], new Map([['001', ownedBy('again')]]), clock.now)
+  open()
+  t.equal(await refreshed, 'again', 'a refresh that began before')
+  clock.now += 3 * FRESH
+  master(rows('later', 0))
+  t.equal(await node(), 'later')
 })
 
 t.test('credentials that the master refuses fail the refresh for one caller only', async (t) => {
