@@ -40,16 +40,18 @@ export class Presence implements ClientPresence {
 /** The presence of all that await one piece of work: a single connected client is enough. */
 export class SharedPresence extends Presence {
   readonly #counts = { connected: 0, halfClosed: 0, left: 0 }
-  #members = 0
+  /** For each member, whether it waits: the work may be a part of a refresh. */
+  readonly #members = new Set<() => boolean>()
   #isPinned = false
 
   get isAwaited(): boolean {
-    return this.#members > 0
+    return [...this.#members].some((isAwaited) => isAwaited())
   }
 
   /** Returns the function with which the member leaves. `member` is absent for work of the edge, which is never abandoned. */
   join(member: ClientPresence | undefined): () => void {
-    this.#members += 1
+    const isAwaited = () => member?.isAwaited !== false
+    this.#members.add(isAwaited)
     if (member === undefined) this.pin()
     let state: PresenceState | undefined
     const change = (next?: PresenceState) => {
@@ -63,7 +65,7 @@ export class SharedPresence extends Presence {
     const stop = isWatched ? member.onChange(() => change(member.state)) : undefined
     if (isWatched) change(member.state)
     return () => {
-      this.#members -= 1
+      this.#members.delete(isAwaited)
       stop?.()
       if (isWatched) change()
     }

@@ -65,7 +65,7 @@ export class Flows {
     const party = call.flow === undefined ? undefined : this.#get(partyOf(call.flow), 'party')
     const caller = call.flow === undefined ? this.#get(call.caller, 'edge') : this.#get(call.flow, 'client', party)
     const isRefresh = call.presence?.isAwaited === false && party !== undefined && !isBulkFlow(caller)
-    const owner = isRefresh ? this.#get(`${party.name} ${call.path}`, 'refresh', party) : caller
+    const owner = isRefresh ? this.#get(party.name, 'refresh', party) : caller
     const page = owner.kind === 'client' ? pageOf(call.path) : undefined
     const isWalk = page !== undefined && page.list === owner.page?.list && page.offset > owner.page.offset
     if (page !== undefined) owner.page = page

@@ -1,7 +1,7 @@
 /** Flows share a node in node time, those that have used little lately come first, and bulk is what always has a call waiting. */
 import { assert, asyncProperty, constantFrom, integer, record, uniqueArray } from 'fast-check'
 import t from 'tap'
-import { SharedPresence } from '../../../src/core/presence.ts'
+import { Presence, SharedPresence } from '../../../src/core/presence.ts'
 import { type Flow, Flows, isBulkFlow, PAUSE_MS } from '../../../src/upstream/flows.ts'
 import type { LimitedCall } from '../../../src/upstream/limiter.ts'
 import { Agenda, type Arrival, createLimiter, deadlineIn, run, settled, spread } from './limiter-simulation.ts'
@@ -177,6 +177,41 @@ t.test('refreshes that no client awaits do not make their connection bulk', (t) 
   for (let at = 0; at < 5; at += 1) flows.leave(enter(false, 10_000), 1_000, 10_000)
   t.ok(isBulkFlow(enter(false, 10_000).flow))
   t.ok(isBulkFlow(enter(true, 10_000).flow), 'refreshes for a bulk client are bulk')
+  t.end()
+})
+
+/** Refreshes of twenty responses that a client of one account uses, and a call that a client of the account awaits. */
+async function serveBesideRefreshes(queue: number) {
+  const presence = new SharedPresence()
+  presence.pin()
+  const refreshes = Array.from({ length: 20 }, (_, at) => ({
+    ...callOf('ann', at % 3, at),
+    presence,
+    path: `/agents/${at}`,
+  }))
+  const { results } = await run([callOf('ann', 5, 0), ...refreshes, callOf('ann', 5, 25)], { inFlight: 1, queue })
+  return results.at(-1)
+}
+
+t.test('a client goes before the refreshes that nobody awaits, also of its own account', async (t) => {
+  const awaited = await serveBesideRefreshes(100)
+  t.ok(awaited?.acquisition.ok && awaited.waited <= 300, `${awaited?.waited} ms`)
+})
+
+t.test('in a queue full of refreshes, a client of the same account gets a place', async (t) => {
+  t.match(await serveBesideRefreshes(8), { acquisition: { ok: true } })
+})
+
+t.test('a part of a joined refresh is awaited as little as the refresh is', (t) => {
+  const refresh = new SharedPresence()
+  refresh.pin()
+  const part = new SharedPresence()
+  part.join(refresh)
+  t.notOk(part.isAwaited)
+  const leave = refresh.join(new Presence())
+  t.ok(part.isAwaited, 'a client waits for the joined response')
+  leave()
+  t.notOk(part.isAwaited)
   t.end()
 })
 
