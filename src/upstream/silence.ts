@@ -1,9 +1,11 @@
 /** Notices that a node which owes responses answers nothing. */
 import type { NodeCall } from '../core/node-call.ts'
 import type { Deadline } from '../core/timing.ts'
-import { LATE_FACTOR } from './agent-reads.ts'
 import type { EjectionSettings } from './options.ts'
 import type { ProbeOutcome } from './probes.ts'
+
+/** Twice the usual time of a call is late. */
+const LATE_FACTOR = 2
 
 interface SilenceOptions {
   readonly silence: EjectionSettings['silence']
