@@ -151,6 +151,7 @@ class StoredParts {
         completeness: isPersonal || namesFailedNodes ? 'partial' : 'complete',
         oldestPartAge: Math.max(this.#oldest, age),
         partsFreshFor: this.#freshFor,
+        isInOutage: false,
       },
     }
   }

@@ -88,7 +88,7 @@ export interface MadeOfParts {
   /** How long all stored parts are still fresh, in milliseconds; not positive if one is stale, Infinity without any. */
   readonly partsFreshFor: number
   /** A part is served because no node answers that could answer it. */
-  readonly isInOutage?: boolean
+  readonly isInOutage: boolean
 }
 
 /** Of how many agents a response has the rows. */
@@ -175,6 +175,7 @@ export const NO_PARTS: MadeOfParts = {
   completeness: 'complete',
   oldestPartAge: 0,
   partsFreshFor: Number.POSITIVE_INFINITY,
+  isInOutage: false,
 }
 
 /** Returns how the cache handled a response; `undefined`: it may not be stored. */

@@ -10,7 +10,7 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   // CPU time that is measured around a part of a file is that of this file: a worker runs one at a time.
   [/process\.(memoryUsage|resourceUsage)|from 'node:v8'/, 'measures the process'],
   [/createRequire\([^)]*\)\.cache|\{ cache \} = createRequire/, 'sees which modules are loaded'],
-  [/Object\.assign\([A-Z][A-Z_]*,/, 'changes a constant of a module'],
+  [/Object\.assign\([A-Z][A-Z_]*[,.[]/, 'changes a constant of a module'],
   [/getActiveResourcesInfo/, 'counts what is open in the process'],
   [/from 'node:(async_hooks|diagnostics_channel|cluster|inspector)'/, 'sees what other files do in the process'],
 ]

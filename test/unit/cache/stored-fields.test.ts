@@ -29,8 +29,8 @@ const unstored: IsNone<Exclude<keyof EnvelopeResponse, keyof StoredResponse | 'k
 
 // Fields that no module names: only forms that follow the description have them.
 const added = { addedNumber: 4.5, addedText: 'added' }
-for (const fields of Object.values(STORED_FIELDS)) {
-  Object.assign(fields, { addedNumber: 'number', addedText: 'text' })
+for (const kind of Object.keys(STORED_FIELDS) as StoredKind[]) {
+  Object.assign(STORED_FIELDS[kind], { addedNumber: 'number', addedText: 'text' })
 }
 // After the change: modules may read the description when they are loaded.
 const { createMemoryStore } = await import('../../../src/cache/stores/memory-store.ts')

@@ -17,6 +17,7 @@ const CASES: readonly (readonly [code: string, reason: string | undefined])[] = 
   ['const { user } = process.cpuUsage(before)', undefined],
   ['const files = Object.keys(createRequire(import.meta.url).cache)', 'sees which modules are loaded'],
   ['const { cache } = createRequire(import.meta.url)', 'sees which modules are loaded'],
+  ["Object.assign(STORED_FIELDS[kind], { added: 'text' })", 'changes a constant of a module'],
   ["import { subscribe } from 'node:diagnostics_channel'", 'sees what other files do in the process'],
 ]
 
