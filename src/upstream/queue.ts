@@ -108,7 +108,8 @@ export class CallQueue<Item extends Queueable> {
   /**
    * Returns the call that makes room for a new one in a full queue: one that no connected client awaits; else the last call of
    * the lowest priority below the new call; else one of its priority, of the party with most calls if its own has fewer, or of
-   * the flow of its party with most calls if its own has fewer. Of a party it is the last call of the flow with most calls.
+   * the flow of its party with most calls if its own has fewer. Of a party it is the last call of the flow with most calls
+   * (`largestOf`).
    */
   findDisplaceable({ priority, flow }: Queueable): Item | undefined {
     const [last] = this.#last
@@ -120,12 +121,19 @@ export class CallQueue<Item extends Queueable> {
     const own = flow.party ?? flow
     const largest = [...parties].reduce((a, b) => (b[1] > a[1] ? b : a), [own, parties.get(own) ?? 0] as const)
     const isOwn = largest[0] === own
-    const most = [...flows].filter(([each]) => (each.party ?? each) === largest[0])
-    const items = most.map(([, each]) => each).reduce((a, b) => (b.size >= a.size ? b : a), new Set<Item>())
+    const items = largestOf([...flows].filter(([each]) => (each.party ?? each) === largest[0]))
     const ofNew = isOwn ? (flows.get(flow)?.size ?? 0) : (parties.get(own) ?? 0)
     const ofOther = isOwn ? items.size : largest[1]
     return lowest === undefined && ofOther <= ofNew + 1 ? undefined : [...items].at(-1)
   }
+}
+
+/** Returns the calls of the flow with most of them; among equal ones, those of the latest walk, else of the latest flow. */
+function largestOf<Item>(flows: readonly (readonly [Flow, ReadonlySet<Item>])[]): ReadonlySet<Item> {
+  const rank = (flow: Flow, { size }: ReadonlySet<Item>) => 2 * size + Number(flow.kind === 'walk')
+  let [largest, most] = [new Set<Item>() as ReadonlySet<Item>, 0]
+  for (const [flow, items] of flows) if (rank(flow, items) >= most) [largest, most] = [items, rank(flow, items)]
+  return largest
 }
 
 function turnsAhead(other: Flow, own: Flow): number {

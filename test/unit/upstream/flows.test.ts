@@ -4,6 +4,7 @@ import t from 'tap'
 import { Presence, SharedPresence } from '../../../src/core/presence.ts'
 import { type Flow, Flows, isBulkFlow, PAUSE_MS } from '../../../src/upstream/flows.ts'
 import type { LimitedCall } from '../../../src/upstream/limiter.ts'
+import { CallQueue, type Queueable } from '../../../src/upstream/queue.ts'
 import { Agenda, type Arrival, createLimiter, deadlineIn, run, settled, spread } from './limiter-simulation.ts'
 
 interface Client {
@@ -236,4 +237,20 @@ t.test('a call is not rejected because of queued calls that it goes before', asy
   const page = { ...callOf('ann', 100, 2_100), timeout: 500 }
   const { results } = await run([...script, page], { inFlight: 1 })
   t.match(results.at(-1), { acquisition: { ok: true }, waited: 0 })
+})
+
+t.test('in a full queue, of flows with equally many calls a walk gives way before a client that is bulk', (t) => {
+  const flows = new Flows()
+  const enter = (connection: number, path: string) =>
+    flows.enter({ caller: 'ann', flow: `ann 10.0.0.1 ${connection}`, path }, 0).flow
+  const walkOf = (connection: number) =>
+    [0, 20].map((offset) => enter(connection, `/agents?limit=20&offset=${offset}`)).at(-1)
+  const walks = [walkOf(1), walkOf(2)]
+  const client = enter(3, '/agents/001')
+  const queue = new CallQueue<Queueable>()
+  // The calls of a client that becomes bulk move behind those that wait already.
+  for (const flow of [...walks, client]) if (flow !== undefined) queue.add({ priority: 'bulk', flow })
+  const next = { priority: 'write', flow: enter(4, '/agents/002') } as const
+  t.equal(queue.findDisplaceable(next)?.flow, walks[1])
+  t.end()
 })
