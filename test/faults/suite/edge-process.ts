@@ -55,8 +55,6 @@ export const PASSWORD = 'only-for-tests'
 const PROGRAM = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url))
 export const authorization = `Basic ${Buffer.from('admin:admin-pw').toString('base64')}`
 export const headers = { authorization }
-/** Of another user with the same rights: the queue of a node takes turns by user, address and connection. */
-export const scriptHeaders = { authorization: `Basic ${Buffer.from('script:admin-pw').toString('base64')}` }
 
 const children = new Set<ChildProcess>()
 process.on('exit', () => {
@@ -72,8 +70,7 @@ export async function startEdgeProcess(options: EdgeProcessOptions): Promise<Edg
   const file = join(folder, 'edge.yaml')
   const [port, operationsPort] = [await freePort(), await freePort()]
   // Cost 4 is the minimum of bcrypt: a test needs no protection against guessing.
-  const password = await hash('admin-pw', 4)
-  await writeFile(join(folder, 'users'), `admin:${password}\nscript:${password}\n`, { mode: 0o600 })
+  await writeFile(join(folder, 'users'), `admin:${await hash('admin-pw', 4)}\n`, { mode: 0o600 })
   for (const [name, text] of Object.entries(options.files ?? {}))
     await writeFile(join(folder, name), text, { mode: 0o600 })
   let settings = merge(basic(options, port, operationsPort), options.settings ?? {})
@@ -163,10 +160,6 @@ function basic({ nodes }: EdgeProcessOptions, port: number, operationsPort: numb
       nodes: nodes.map(({ name, type, url }) => ({ name, type, url })),
       credentials: { username: 'edge', password: PASSWORD },
     },
-    access: {
-      users: 'users',
-      roles: { admin: ['administrator'], script: ['administrator'] },
-      limits: { requestsPerSecond: 1_000_000 },
-    },
+    access: { users: 'users', roles: { admin: ['administrator'] }, limits: { requestsPerSecond: 1_000_000 } },
   }
 }

@@ -1,6 +1,6 @@
 /** R22 and R25: a cold start under load, and the order in which load is shed. */
 import { startRedis } from '../../../support/redis.ts'
-import { headers, scriptHeaders, startEdgeProcess } from '../edge-process.ts'
+import { headers, startEdgeProcess } from '../edge-process.ts'
 import { type Call, type Sample, startSteadyLoad } from '../load.ts'
 import { effect, type FaultPromise, figure, none } from '../promise.ts'
 import { IN_FLIGHT, MOST_CALLS, NODE_MS, QUEUE, startSmall, verifyOrShed } from '../small-edges.ts'
@@ -68,13 +68,7 @@ const shedOrder: FaultPromise = {
       const call = { origin: edge.url, headers, verify: verifyOrShed }
       if (at % 100 < 3) return { ...call, kind: 'write', method: 'PUT', path: `/agents/${1000 + at}/group/web` }
       if (at % 100 < 3 + share) return { ...call, kind: 'interactive', path: `/agents/${1000 + at}` }
-      // A connection that always has a call waiting is bulk, whatever it reads: people have others than the script.
-      return {
-        ...call,
-        headers: scriptHeaders,
-        kind: 'bulk',
-        path: `/experimental/syscollector/os?limit=500&offset=${at % 50}`,
-      }
+      return { ...call, kind: 'bulk', path: `/experimental/syscollector/os?limit=500&offset=${at % 50}` }
     }
     const load = startSteadyLoad({ rate: 3 * capacity, draw })
     load.phase('all')
@@ -85,9 +79,8 @@ const shedOrder: FaultPromise = {
     const sheds = (kind: string) => all?.of(kind).samples.filter(isShedSample) ?? []
     const served = (kind: string) => 1 - sheds(kind).length / Math.max(1, all?.of(kind).requests ?? 0)
     const percent = (kind: string) => `${(100 * served(kind)).toFixed(1)} %`
-    // On a machine whose cores are busy, answers arrive late, so that the connections of people always have a call waiting and
-    // are bulk too: the order holds, the share does not.
-    const least = context.allowance > 0 ? 0.1 : 0.7
+    // On a machine whose cores are busy, the edge itself is slower than the node.
+    const least = context.allowance > 0 ? 0.3 : 0.7
     return [
       effect('shed bulk reads', sheds('bulk').length, sheds('bulk').length > 0),
       none(`failures of ${all?.requests} requests`, all?.failures ?? []),
