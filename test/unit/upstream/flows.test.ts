@@ -194,7 +194,7 @@ async function serveBesideRefreshes(queue: number) {
   return results.at(-1)
 }
 
-t.test('a client goes before the refreshes that nobody awaits, also of its own account', async (t) => {
+t.test('a client goes before refreshes that no client awaits, also of its own account', async (t) => {
   const awaited = await serveBesideRefreshes(100)
   t.ok(awaited?.acquisition.ok && awaited.waited <= 300, `${awaited?.waited} ms`)
 })

@@ -7,7 +7,7 @@ import { eventually } from '../../support/eventually.ts'
 import { type ClusterTestOptions, clusterOf, envelope, fakeNode, get } from './fake-node.ts'
 import { rows, sendJson, withLogin } from './newer-node.ts'
 
-/** The edge measures times with a clock that is so many times faster. */
+/** The clock of the edge runs this many times as fast as the real one. */
 const SPEED = 20
 const OBSERVED_MS = 30_000
 const contactTimes = { interval: 20, slowInterval: 5_000, timeout: 5_000, idleInterval: 15_000 }
