@@ -26,8 +26,8 @@ export interface Flow {
    * that the clients of a party use and that none awaits: a connection that many people share is not bulk because of it.
    */
   readonly kind: 'client' | 'edge' | 'walk' | 'party' | 'refresh'
-  /** Absent: the flow is a party itself. */
-  readonly party: Flow | undefined
+  /** The flow itself if it belongs to no other. */
+  readonly party: Flow
   recent: number
   served: number
   /** Queued, or in flight. */
@@ -77,10 +77,9 @@ export class Flows {
 
   /** Charges the usual node time of a call that gets a slot, so that calls that start together are of several flows. */
   start(call: FlowCall, usualTime: number): void {
-    const { flow } = call
-    const { party } = flow
-    if (party !== undefined) party.virtualTime = Math.max(party.virtualTime, flow.served)
-    this.#virtualTime = Math.max(this.#virtualTime, (party ?? flow).served)
+    const { party, served } = call.flow
+    party.virtualTime = Math.max(party.virtualTime, served)
+    this.#virtualTime = Math.max(this.#virtualTime, party.served)
     charge(call, usualTime)
   }
 
@@ -101,8 +100,15 @@ export class Flows {
       if (known.calls === 0) known.served = Math.max(known.served, virtualTime)
       return known
     }
-    const used = { recent: 0, served: virtualTime, calls: 0, idleSince: 0 }
-    const flow = { name: key, kind, party, ...used, page: undefined, virtualTime: 0 }
+    const used = { recent: 0, served: virtualTime, calls: 0, idleSince: 0, page: undefined, virtualTime: 0 }
+    const flow: Flow = {
+      name: key,
+      kind,
+      ...used,
+      get party() {
+        return party ?? flow
+      },
+    }
     this.#flows.set(key, flow)
     return flow
   }
@@ -120,8 +126,7 @@ export function isBulkFlow({ kind, recent }: Flow): boolean {
 
 /** Returns whether the first flow comes before the second one. */
 export function comesBefore(a: Flow, b: Flow): boolean {
-  const [partyA, partyB] = [a.party ?? a, b.party ?? b]
-  return partyA === partyB ? hasUsedLess(a, b) : hasUsedLess(partyA, partyB)
+  return a.party === b.party ? hasUsedLess(a, b) : hasUsedLess(a.party, b.party)
 }
 
 function hasUsedLess(a: Flow, b: Flow): boolean {
@@ -130,12 +135,12 @@ function hasUsedLess(a: Flow, b: Flow): boolean {
 }
 
 function membersOf({ flow, owner }: FlowCall): ReadonlySet<Flow> {
-  return new Set([flow, owner, owner.party ?? owner])
+  return new Set([flow, owner, owner.party])
 }
 
 function charge(call: FlowCall, ms: number): void {
   call.charged += ms
-  for (const each of new Set([call.flow, call.flow.party ?? call.flow])) {
+  for (const each of new Set([call.flow, call.flow.party])) {
     each.recent += ms
     each.served += ms
   }

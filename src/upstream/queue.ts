@@ -90,12 +90,13 @@ export class CallQueue<Item extends Queueable> {
     // The new call is the last one of its flow and of its party: each other one gets as many turns before it, if it has used
     // more node time, and otherwise one more.
     const before = flows.get(flow)?.size ?? 0
-    const own = flow.party ?? flow
+    const own = flow.party
     let ofParty = before
     for (const [each, { size }] of flows) {
-      if (each !== flow && (each.party ?? each) === own) ofParty += Math.min(size, before + turnsAhead(each, flow))
+      if (each !== flow && each.party === own) ofParty += Math.min(size, before + Number(!comesBefore(flow, each)))
     }
-    for (const [party, size] of parties) if (party !== own) count += Math.min(size, ofParty + turnsAhead(party, own))
+    for (const [party, size] of parties)
+      if (party !== own) count += Math.min(size, ofParty + Number(!comesBefore(own, party)))
     return count + ofParty
   }
 
@@ -118,12 +119,12 @@ export class CallQueue<Item extends Queueable> {
     const lowest = lowerPriorities.find((each) => this.#flowsOf[each].size > 0)
     const flows = this.#flowsOf[lowest ?? priority]
     const parties = sizesOfParties(flows)
-    const own = flow.party ?? flow
-    const largest = [...parties].reduce((a, b) => (b[1] > a[1] ? b : a), [own, parties.get(own) ?? 0] as const)
-    const isOwn = largest[0] === own
-    const items = largestOf([...flows].filter(([each]) => (each.party ?? each) === largest[0]))
-    const ofNew = isOwn ? (flows.get(flow)?.size ?? 0) : (parties.get(own) ?? 0)
-    const ofOther = isOwn ? items.size : largest[1]
+    const ofOwn = [flow.party, parties.get(flow.party) ?? 0] as const
+    const [party, size] = [...parties].reduce((a, b) => (b[1] > a[1] ? b : a), ofOwn)
+    const items = largestOf([...flows].filter(([each]) => each.party === party))
+    const isOwn = party === flow.party
+    const ofNew = isOwn ? (flows.get(flow)?.size ?? 0) : ofOwn[1]
+    const ofOther = isOwn ? items.size : size
     return lowest === undefined && ofOther <= ofNew + 1 ? undefined : [...items].at(-1)
   }
 }
@@ -136,17 +137,10 @@ function largestOf<Item>(flows: readonly (readonly [Flow, ReadonlySet<Item>])[])
   return largest
 }
 
-function turnsAhead(other: Flow, own: Flow): number {
-  return comesBefore(own, other) ? 0 : 1
-}
-
 /** Returns how many calls each party has. */
 function sizesOfParties(flows: CallsOfFlows<unknown>): ReadonlyMap<Flow, number> {
   const sizes = new Map<Flow, number>()
-  for (const [flow, { size }] of flows) {
-    const party = flow.party ?? flow
-    sizes.set(party, (sizes.get(party) ?? 0) + size)
-  }
+  for (const [{ party }, { size }] of flows) sizes.set(party, (sizes.get(party) ?? 0) + size)
   return sizes
 }
 
