@@ -7,7 +7,8 @@ import { faultOf } from '../clients/taken.ts'
 
 /**
  * `dashboard`: a page after the other, with a second of thought; these are the interactive clients. Their order is random:
- * clients that waited for the same answer would request the same pages together from then on. `bulk`: pages through everything without a pause. `impatient`: ten requests at once, and leaves after a second.
+ * clients that waited for the same answer would request the same pages together from then on. `bulk`: pages through
+ * everything without a pause. `impatient`: ten requests at once, and leaves after a second.
  */
 export type Kind = 'dashboard' | 'bulk' | 'impatient'
 

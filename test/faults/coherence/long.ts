@@ -1,8 +1,9 @@
 /**
  * The long coherence checks (`npm run check:coherence`): 50,000 operations under faults without a violation, as many whose
- * reads are computed from snapshots, as many of clients of both contracts in front of the newer layout, as many of each of these in the worst
- * hour (outages of all nodes and of Redis, with stale responses), as many while single links have faults, with two and with three replicas, recorded runs that must be executions of the specification, then as many for each planted defect, each of which must cause a
- * violation. `npm run check:protocol` explores the protocol itself.
+ * reads are computed from snapshots, as many of clients of both contracts in front of the newer layout, as many of each of
+ * these in the worst hour (outages of all nodes and of Redis, with stale responses), as many while single links have faults,
+ * with two and with three replicas, recorded runs that must be executions of the specification, then as many for each planted
+ * defect, each of which must cause a violation. `npm run check:protocol` explores the protocol itself.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
