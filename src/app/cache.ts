@@ -16,7 +16,7 @@ import type { Config } from '../config/schema.ts'
 import type { CacheStoreState } from '../core/cache.ts'
 import type { Caller, EdgeRead } from '../core/request.ts'
 import { layoutRules, rulesOfSetting } from '../upstream/dialects/dialect.ts'
-import type { Cluster, NodeStatus } from '../upstream/index.ts'
+import type { Cluster } from '../upstream/index.ts'
 import type { KindOf } from '../upstream/kinds.ts'
 import { createNodeQuestions } from '../upstream/node-states.ts'
 import { readPolicies } from '../upstream/probes.ts'
@@ -71,7 +71,7 @@ export async function buildCache(
     limits: derive((config) => config.cluster.limits),
     nodeReads: () => kindOf(cluster.view).reads,
     ...createNodeQuestions(cluster.view, kindOf),
-    outageFor: () => (hasOutageMode(settings.current()) ? outageOf(cluster.status()) : undefined),
+    outageFor: () => (hasOutageMode(settings.current()) ? cluster.outageFor() : undefined),
     isOnlyReplica: () => settings.current().replica.only,
     onEvent: emit.cache,
     trial,
@@ -147,13 +147,6 @@ function createStore({
 
 function hasOutageMode({ cache }: Config): boolean {
   return Object.values(cache.outage).some((ms) => ms > 0)
-}
-
-/** Returns the milliseconds until the first node is tried again; `undefined`: at least one is not ejected. */
-function outageOf(nodes: readonly NodeStatus[]): number | undefined {
-  const used = nodes.filter(({ addressed, drain }) => addressed && drain === undefined)
-  const times = used.flatMap(({ ejectedFor }) => ejectedFor ?? [])
-  return used.length === 0 || times.length < used.length ? undefined : Math.min(...times)
 }
 
 function readLifetimes({ current }: ReloadableConfig): LifetimesOf {

@@ -86,6 +86,12 @@ export function createCluster(options: ClusterOptions) {
       }
     },
     status: (): readonly NodeStatus[] => parts.topology.nodes.map((node) => statusOf(node, parts)),
+    /** Returns the milliseconds until the first node is tried again; `undefined`: at least one is not ejected. */
+    outageFor: (): number | undefined => {
+      const used = parts.topology.nodes.filter(({ name, addressed }) => addressed && !drains.drained.has(name))
+      const times = used.flatMap(({ name }) => connected.byName.get(name)?.health.ejectedFor ?? [])
+      return used.length === 0 || times.length < used.length ? undefined : Math.min(...times)
+    },
   }
 }
 

@@ -28,19 +28,22 @@ async function startCluster(t: Test, respond?: RequestListener) {
     call: cluster.call,
     available: () => cluster.view.isAvailable('master'),
     status: cluster.status,
+    outageFor: cluster.outageFor,
   }
 }
 
 t.test('two refused connections eject a node; one success ends the ejection', async (t) => {
-  const { node, proxy, log, wait, call, available, status } = await startCluster(t)
+  const { node, proxy, log, wait, call, available, status, outageFor } = await startCluster(t)
   await proxy.set({ kind: 'refuse' })
   t.match(await call(put()), { fault: 'unreachable' })
   t.ok(available())
+  t.equal(outageFor(), undefined)
   t.match(await call(get()), { fault: 'unreachable' })
   t.notOk(available())
   t.match(await call(get()), { ok: false, fault: 'ejected', sent: false, retryAfter: 1 })
   t.match(await call(put()), { ok: false, fault: 'ejected', sent: false })
   t.ok((status()[0]?.ejectedFor ?? 0) > 0)
+  t.equal(outageFor(), status()[0]?.ejectedFor)
   t.match(status()[0]?.lastFailure, { fault: 'unreachable', detail: 'connection refused' })
   await proxy.set({ kind: 'pass' })
   t.match(await call(get()), { fault: 'ejected' }, 'not before the ejection time has passed')
