@@ -171,10 +171,10 @@ async function fetchAndNote(
     outcomes.note(context, result)
     return result
   } catch (fault) {
+    const code = nodeFailureOf(fault)
+    end(code === undefined)
     // A call that no client awaits was not sent.
-    const code = fault instanceof AbandonedError ? undefined : nodeFailureOf(fault)
-    end(code === undefined && !(fault instanceof AbandonedError))
-    if (code !== undefined) outcomes.noteFailure(context, code)
+    if (code !== undefined && !(fault instanceof AbandonedError)) outcomes.noteFailure(context, code)
     throw fault
   }
 }

@@ -128,13 +128,13 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): ReadRes
   const { ttl } = stored
   const arrivedWithin = arrivalLimitOf(context.request)
   if (arrivedWithin !== undefined && age - stored.fetchTime >= arrivedWithin) return fetchOrServeStale(path, context)
-  if (age >= ttl && typeof context.request.reuse === 'object' && context.request.reuse.mayBeExpired)
-    return serve(hit, { hit: true })
   if (age < ttl) {
     refreshAhead.onHit(context, hit)
     divergenceCheck?.(context, hit)
     return serve(hit, { hit: true }, hit.isLocal ? repeatOf(path, context) : undefined)
   }
+  const { reuse } = context.request
+  if (typeof reuse === 'object' && reuse.mayBeExpired) return serve(hit, { hit: true })
   const inOutage = stored.staleInOutage > 0 ? serveInOutage(path, context, hit) : undefined
   if (inOutage !== undefined) return inOutage
   const wait = path.ports.waitForRead(context.request, path.ports.waiting.others)
