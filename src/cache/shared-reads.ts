@@ -12,6 +12,7 @@ import {
   type EdgeResponse,
   type EnvelopeResponse,
   isProblem,
+  NO_PARTS,
   nodeOriginOf,
   PROBLEM_TYPE,
   partsOf,
@@ -145,13 +146,12 @@ class StoredParts {
     return {
       ...response,
       origin: {
+        ...NO_PARTS,
         kind: 'joined',
         isUnfinished: false,
-        clusterStatus: '',
         completeness: isPersonal || namesFailedNodes ? 'partial' : 'complete',
         oldestPartAge: Math.max(this.#oldest, age),
         partsFreshFor: this.#freshFor,
-        isInOutage: false,
       },
     }
   }

@@ -221,7 +221,7 @@ function isSame(entry: LocalEntry, now: TagEpochs | undefined): boolean {
 /** The memory behind a body may be this many times its length. */
 const MAX_BUFFER_RATIO = 1.125
 
-/** A short body is often a view of a larger buffer (Node's pool, a reply of Redis), which it would keep in memory. */
+/** A short body is often a view of a larger buffer (Node's pool), which it would keep in memory. */
 function withOwnBytes(entry: LocalEntry): LocalEntry {
   const { body } = entry.stored
   if (body.buffer.byteLength <= body.length * MAX_BUFFER_RATIO) return entry

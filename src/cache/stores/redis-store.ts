@@ -1,4 +1,4 @@
-/** The store of bytes with epochs that all replicas share over Redis: one round trip for a lookup, none within the lease of the local tier. */
+/** The store that all replicas share over Redis: one round trip for a lookup, none within the lease of the local tier. */
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { CacheStoreState } from '../../core/cache.ts'
