@@ -8,7 +8,7 @@ const SLICE_BYTES = 256 * 1024
 const SLICE_MS = 1
 
 /** Yields parts that take at most about a millisecond, as many in each turn of the event loop as it has time for. */
-export async function* partsInTurns(bytes: Buffer): AsyncGenerator<Buffer> {
+async function* partsInTurns(bytes: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
     const part = bytes.subarray(at, at + SLICE_BYTES)
     const turn = waitForTurn((SLICE_MS * part.length) / SLICE_BYTES)

@@ -337,9 +337,9 @@ export function bytesOf(value: object, ttl: number, staleInOutage = 0): StoredBy
   return { kind: 'bytes', body: Buffer.from(JSON.stringify(value)), ttl, ...NEVER_STALE, staleInOutage }
 }
 
-export type Description = Readonly<Record<string, 'number' | 'text'>>
+type Description = Readonly<Record<string, 'number' | 'text'>>
 
-export type FieldsOf<Described extends Description> = {
+type FieldsOf<Described extends Description> = {
   readonly [Name in keyof Described]: Described[Name] extends 'number' ? number : string
 }
 
