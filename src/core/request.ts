@@ -89,10 +89,10 @@ export function priceOfRead(nodes: number): number {
 /**
  * Which stored responses a read is answered from (RFC 9111). `noCache` (section 5.2.1.4) and `noStore` (section 5.2.1.5):
  * the directive of a caller who may purge; with the first, the response is stored. `arrivedWithin`, of the parts of a joined
- * response that is refreshed: one that arrived within this number of milliseconds, and not stale during a refresh. `mayBeExpired`:
- * also one whose lifetime has ended, as long as it is stored; the reader judges its age.
+ * response that is refreshed: one that arrived within this number of milliseconds, and not stale during a refresh. `staleUpTo`:
+ * also one whose lifetime has ended, up to this age in milliseconds, as long as it is stored.
  */
-export type Reuse = 'allowed' | 'noCache' | 'noStore' | { readonly arrivedWithin: number; readonly mayBeExpired?: true }
+export type Reuse = 'allowed' | 'noCache' | 'noStore' | { readonly arrivedWithin: number; readonly staleUpTo?: number }
 
 /** Returns the milliseconds within which a stored response must have arrived; `undefined`: it may also be stale. */
 export function arrivalLimitOf({ reuse }: EdgeRead): number | undefined {

@@ -83,9 +83,13 @@ export function createOwnerLookup({ endpoints, read }: OwnerLookupPorts) {
      */
     findAll: async (request: EdgeRequest, maxAge: (fetchTime: number) => number): Promise<AllOwners> => {
       const call = createSharedCall(request, endpoints.agents)
+      const readUpTo = (staleUpTo: number) =>
+        readPages({ ...call, reuse: { arrivedWithin: Number.POSITIVE_INFINITY, staleUpTo } }, read)
       // Of a large cluster, the pages that another replica has read outlive their lifetime.
-      const stored = await readPages({ ...call, reuse: { ...NOT_STALE, mayBeExpired: true } }, read)
-      return stored.age <= maxAge(stored.fetchTime) ? stored : readPages({ ...call, reuse: NOT_STALE }, read)
+      const stored = await readUpTo(Number.POSITIVE_INFINITY)
+      const limit = maxAge(stored.fetchTime)
+      // Pages that were just fetched are within the limit, so no page is fetched twice.
+      return stored.age <= limit ? stored : readUpTo(limit)
     },
     /** Returns the current owners of these agents, without those that do not exist. Throws 931. */
     find: async (ids: readonly string[], request: EdgeRequest): Promise<AgentOwnerMap> => {
@@ -106,8 +110,6 @@ export function createOwnerLookup({ endpoints, read }: OwnerLookupPorts) {
     },
   }
 }
-
-const NOT_STALE = { arrivedWithin: Number.POSITIVE_INFINITY }
 
 /**
  * Creates a call of the edge itself on behalf of a request, with the priority of that request. With credentials passed
