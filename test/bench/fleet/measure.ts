@@ -40,13 +40,13 @@ export interface FleetOptions {
 }
 
 /** A call takes no time. */
-const AT_ONCE = 1_000_000
+const INSTANT_SCALE = 1_000_000
 const GROUP = 'default'
 
 export async function* measureFleet(options: FleetOptions): AsyncGenerator<MeasuredRead> {
   const { agents, workers, work, mode, only } = options
   const { layout, distribution } = modes[mode]
-  const capacity = work > 0 ? { work } : { scale: AT_ONCE }
+  const capacity = work > 0 ? { work } : { scale: INSTANT_SCALE }
   const distributed = distribution === 'manager'
   const cluster = await startCluster({ agents, workers, capacity, layout, distributed, isStill: true })
   const redis = await startRedis()

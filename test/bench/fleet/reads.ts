@@ -1,4 +1,5 @@
 /** The reads of `npm run bench:fleet`, in their order: each may use what those before it have paid for. */
+import { priceOfRead } from '../../../src/core/request.ts'
 
 export interface FleetRead {
   readonly name: string
@@ -45,7 +46,7 @@ function callsOfWalk(rows: number): number {
 }
 
 export function fleetReads({ agents, nodes, members, group, mode }: Fleet): readonly FleetRead[] {
-  const price = 2 * nodes + 10
+  const price = priceOfRead(nodes)
   const isNewer = mode === 'newer'
   const one = (url: string, calls: number): FleetRead => ({ name: url, urls: [url], calls })
   const cut = (url: string): FleetRead => ({ name: url, urls: [url], calls: price, isOfAllAgents: true })
