@@ -220,10 +220,8 @@ function setOwner(owners: Map<string, AgentOwner>, id: string, owner: AgentOwner
   else owners.set(id, owner)
 }
 
-const isSame = (a: AgentOwner | undefined, b: AgentOwner | undefined) => a?.kind === b?.kind && nameOf(a) === nameOf(b)
-
-function nameOf(owner: AgentOwner | undefined): string | undefined {
-  return owner?.kind === 'node' ? owner.node : undefined
+function isSame(a: AgentOwner | undefined, b: AgentOwner | undefined): boolean {
+  return a?.kind === 'node' && b?.kind === 'node' ? a.node === b.node : a?.kind === b?.kind
 }
 
 /** Wrong credentials and rate limits concern one caller only. */
