@@ -137,7 +137,7 @@ export class AcceptedTokens {
   /** To be called before a login of a user. */
   async beginLogin(user: string): Promise<void> {
     const since = this.#clock.elapsed()
-    const before = await this.#options.store.lookup(`bytes:login ${user}`, tagsOf(user))
+    const before = await this.#options.store.lookup(`bytes:login ${user}`, tagsOfUser(user))
     const known = this.#logins.get(user)
     // Another login of the user may be in progress. Nothing has changed since it began.
     if (known === undefined || epochsText(known.before) !== epochsText(before))
@@ -167,7 +167,7 @@ export class AcceptedTokens {
       const hmac = createHmac('sha256', this.#options.secret()).update(`${kind} ${node.length}:${node} ${value}`)
       return `bytes:${hmac.digest('base64url')}`
     }
-    return { own: digest('token', text), series: digest('series', series), tags: tagsOf(user), issuedAt, expiresAt }
+    return { own: digest('token', text), series: digest('series', series), tags: tagsOfUser(user), issuedAt, expiresAt }
   }
 
   /** Whether the token was accepted, and no change since then may have ended it. */
@@ -326,6 +326,6 @@ export function latestIssueOf({ issuedAt }: Pick<ClaimedToken, 'issuedAt'>, cloc
 }
 
 /** The tags of what depends on the rights of a user. */
-export function tagsOf(user: string): readonly string[] {
+export function tagsOfUser(user: string): readonly string[] {
   return [RIGHTS_TAG, `${USER_TAG}${user}`]
 }

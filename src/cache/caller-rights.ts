@@ -8,7 +8,7 @@ import type { Caller } from '../core/request.ts'
 import { bytesOf, REFUSED_BY_RIGHTS } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { isObject, parseJson } from '../core/values.ts'
-import { RIGHTS_TAG, tagsOf } from './accepted-tokens.ts'
+import { RIGHTS_TAG, tagsOfUser } from './accepted-tokens.ts'
 import type { BytesKey, BytesLookup, EpochStore } from './stores/contract.ts'
 import { epochsText } from './stores/epochs.ts'
 import { isStringArray } from './stores/redis-entries.ts'
@@ -51,7 +51,7 @@ export class CallerRights {
     const { store, node } = this.#options
     const { name, rights } = caller
     const key: BytesKey = `bytes:rights ${node()} ${rights === undefined ? `of ${name}` : rights}`
-    const tags = rights === undefined ? tagsOf(name) : [RIGHTS_TAG]
+    const tags = rights === undefined ? tagsOfUser(name) : [RIGHTS_TAG]
     const before = await store.lookup(key, tags)
     const known = before.kind === 'hit' && !before.epochs.fenced ? parseJson(before.response.body) : undefined
     if (isObject(known)) return isStringArray(known.allowed) ? known.allowed : undefined
