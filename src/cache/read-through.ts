@@ -134,7 +134,8 @@ function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): ReadRes
     return serve(hit, { hit: true }, hit.isLocal ? repeatOf(path, context) : undefined)
   }
   const { reuse } = context.request
-  if (typeof reuse === 'object' && age <= (reuse.staleUpTo ?? 0)) return serve(hit, { hit: true })
+  if (typeof reuse === 'object' && reuse.staleUpTo !== undefined && age <= reuse.staleUpTo)
+    return serve(hit, { hit: true })
   const inOutage = stored.staleInOutage > 0 ? serveInOutage(path, context, hit) : undefined
   if (inOutage !== undefined) return inOutage
   const wait = path.ports.waitForRead(context.request, path.ports.waiting.others)

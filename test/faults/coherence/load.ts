@@ -31,8 +31,8 @@ export interface LoadOptions {
   readonly bound?: boolean
   /** Called regularly. True: no further operation begins. */
   readonly enough: (history: readonly Operation[]) => boolean
-  /** Whether the load goes on after its number of operations. Default: no. */
-  readonly isUnfinished?: () => boolean
+  /** Whether the load goes on after its number of operations, as long as it is not enough. Default: no. */
+  readonly isUnfinished?: (counted: Counted) => boolean
 }
 
 export interface Outcome {
@@ -48,9 +48,8 @@ export interface Outcome {
   readonly end: number
 }
 
-export interface Load {
-  readonly operations: number
-  readonly history: readonly Operation[]
+/** What the responses so far were. */
+export interface Counted {
   /** Number of reads that were cache hits. */
   readonly hits: number
   readonly reads: number
@@ -63,6 +62,11 @@ export interface Load {
   readonly unanswered: number
   /** Number of writes that were answered as not carried out. */
   readonly refused: number
+}
+
+export interface Load extends Counted {
+  readonly operations: number
+  readonly history: readonly Operation[]
 }
 
 const KEYS = 8
@@ -211,7 +215,7 @@ export function startLoad(options: LoadOptions): Running {
   async function caller(_: unknown, index: number): Promise<void> {
     const place = Math.floor(index / replicas.length)
     const share = options.bound ? (place % 2) * BOUND_WRITES : WRITES[reads]
-    while ((begun < operations || options.isUnfinished?.() === true) && !enough) {
+    while ((begun < operations || options.isUnfinished?.(counted) === true) && !enough) {
       begun += 1
       if (begun % LOOK_EVERY === 0) enough = options.enough(history)
       const by = (options.bound ? replicas[index % replicas.length] : undefined) ?? random.of(replicas)

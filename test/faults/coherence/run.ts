@@ -7,7 +7,7 @@ import { startChaos } from './chaos.ts'
 import type { FaultLoop } from './fault-loop.ts'
 import type { Operation, Violation } from './history.ts'
 import { describeEffects, ineffective, type Link, type LinkChaos, type LinkEffect, startLinkFaults } from './links.ts'
-import { type Load, type Outcome, startLoad } from './load.ts'
+import { type Counted, type Load, type Outcome, startLoad } from './load.ts'
 import { type Replica, type ReplicaOptions, startReplica, startUpstream, VALUE_PATH } from './processes.ts'
 import { createRandom } from './random.ts'
 import { createWriteLog } from './write-log.ts'
@@ -17,6 +17,8 @@ export interface RunOptions {
   readonly seed: number
   /** Seconds after which no operation begins. */
   readonly seconds?: number
+  /** The run goes on after its number of operations until this holds, at most for `seconds`. */
+  readonly until?: (counted: Counted) => boolean
   /** Default 3. */
   readonly replicas?: number
   /** Default `registers`: see LoadOptions. */
@@ -112,7 +114,7 @@ export async function run(options: RunOptions): Promise<Report> {
       ...(reads && { reads }),
       onOutcome: observe,
       enough: isOver,
-      isUnfinished: () => linkChaos?.isComplete() === false,
+      isUnfinished: (counted) => linkChaos?.isComplete() === false || options.until?.(counted) === false,
     })
     let faults: Readonly<Record<string, number>> = {}
     if (chaos !== false) {
