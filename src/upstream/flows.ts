@@ -3,8 +3,9 @@
  * one account and one address for everybody who uses it. Calls of a flow are counted in node time: the milliseconds that
  * they have a slot.
  *
- * `recent`: the node time since the latest pause, in which the flow had no call for `PAUSE_MS`. A flow with at least
- * `BURST_MS` of it always has a call waiting: it is bulk. So is a page that continues a walk through a collection.
+ * `recent`: the node time since the latest pause, in which the flow had no call for `PAUSE_MS`, with the usual time of rejected
+ * calls. A flow with at least `BURST_MS` of it always has a call waiting: it is bulk. So is a page that continues a walk
+ * through a collection.
  *
  * `served`: the node time of the flow in a virtual time that starts where the flows in use are.
  *
@@ -81,6 +82,11 @@ export class Flows {
     party.virtualTime = Math.max(party.virtualTime, served)
     this.#virtualTime = Math.max(this.#virtualTime, party.served)
     charge(call, usualTime)
+  }
+
+  /** Charges the usual node time of a call that gets no slot: a client that comes again at once always has a call waiting. */
+  reject({ flow }: FlowCall, usualTime: number): void {
+    flow.recent += usualTime
   }
 
   /** `nodeTime`: how long the call had a slot. */

@@ -145,7 +145,9 @@ export class ConcurrencyLimiter {
   async acquire(call: LimitedCall, deadline: Deadline): Promise<Acquisition> {
     const entered = this.#enter(call)
     const result = await this.#acquire(entered, deadline)
-    if (!result.ok) this.#leave(call, entered, 0)
+    if (result.ok) return result
+    if (result.fault === 'overloaded') this.#flows.reject(entered, this.expectedTime(call.endpoint))
+    this.#leave(call, entered, 0)
     return result
   }
 
