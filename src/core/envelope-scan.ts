@@ -1,7 +1,8 @@
 /**
  * Checks the bytes of one response against the grammar of JSON (RFC 8259) in pieces, so that a long one need not be checked
  * in one turn of the event loop, and finds the members and the rows of its envelope. It accepts what `JSON.parse` accepts,
- * but nothing that is nested more deeply than `MAX_DEPTH`.
+ * but nothing that is nested more deeply than `MAX_DEPTH`, has more lists and objects than `maxContainersOf`, or
+ * longer white space than `MAX_GAP`.
  */
 import {
   BACKSLASH,
@@ -12,6 +13,7 @@ import {
   endOfEscape,
   endOfScalar,
   IS_PLAIN,
+  IS_SPACE,
   MAX_DEPTH,
   OPEN,
   OPEN_LIST,
@@ -27,7 +29,6 @@ export interface ByteRange {
   readonly to: number
 }
 
-const IS_SPACE = Uint8Array.from({ length: 256 }, (_, byte) => ('\t\n\r '.includes(String.fromCharCode(byte)) ? 1 : 0))
 /** The member of `data` that names the nodes whose rows are missing. */
 export const FAILED_NODES = 'failed_nodes'
 /** Members that no response may have twice: clients take the last one, and the edge acts on one. */
@@ -44,6 +45,22 @@ const BYTES_PER_PIECE = 64 * 1024
 /** The cost of checking a body, in proportion to parsing it. */
 const CHECK_COST = 1 / 3
 
+/** Twice as many as a node returns rows. */
+const MIN_MAX_CONTAINERS = 200_000
+/** Rows have fewer lists and objects than one in so many bytes. */
+const BYTES_PER_CONTAINER = 32
+
+/**
+ * Returns how many lists and objects a body of this length may have. The memory of a parsed value is in proportion to them, and
+ * collecting the garbage of a million takes a longer turn than all other work.
+ */
+function maxContainersOf(length: number): number {
+  return MIN_MAX_CONTAINERS + length / BYTES_PER_CONTAINER
+}
+
+/** Readers skip white space in one turn. */
+const MAX_GAP = 1024 * 1024
+
 /** As `scan`, in several turns of the event loop. `rowsName`: the name of the list of rows in `data`. */
 export async function scanInTurns(bytes: Buffer, rowsName?: string): Promise<EnvelopeMembers | undefined> {
   const pieces = scanPieces(bytes, rowsName, BYTES_PER_PIECE)
@@ -54,7 +71,7 @@ export async function scanInTurns(bytes: Buffer, rowsName?: string): Promise<Env
   }
 }
 
-/** Returns what was found; undefined if the bytes are not JSON, or nested too deeply. */
+/** Returns what was found; undefined if the bytes are not JSON, or more than is accepted. */
 export function scan(bytes: Buffer): EnvelopeMembers | undefined {
   const { value } = scanPieces(bytes, undefined, Number.POSITIVE_INFINITY).next()
   return value ?? undefined
@@ -80,6 +97,9 @@ function* scanPieces(
   let textStart = 0
   let isName = false
   let pieceEnd = pieceBytes
+  let gapStart = 0
+  let gapEnd = 0
+  let containersLeft = maxContainersOf(bytes.length)
   for (let at = 0; at < bytes.length; ) {
     if (at >= pieceEnd) {
       yield
@@ -101,7 +121,10 @@ function* scanPieces(
         expected = isName ? 'colon' : 'after'
       } else return undefined
     } else if (IS_SPACE[byte] === 1) {
+      if (at !== gapEnd) gapStart = at
       at += 1
+      gapEnd = at
+      if (at - gapStart > MAX_GAP) return undefined
     } else if (
       depth > 0 &&
       (expected === 'first' || expected === 'after') &&
@@ -124,7 +147,8 @@ function* scanPieces(
         at += 1
         expected = 'text'
       } else if (byte === OPEN || byte === OPEN_LIST) {
-        if (depth === MAX_DEPTH) return undefined
+        containersLeft -= 1
+        if (depth === MAX_DEPTH || containersLeft < 0) return undefined
         at += 1
         depth += 1
         objects[depth] = byte === OPEN ? 1 : 0

@@ -6,6 +6,7 @@ import {
   COLON,
   COMMA,
   endOfEscape,
+  IS_SPACE,
   OPEN,
   OPEN_LIST,
   QUOTE,
@@ -75,11 +76,13 @@ function* readItems(reader: Reader, closing: number, take: TakeItems): Cooperati
   const { bytes } = reader
   let from = skipSpace(bytes, reader.at + 1)
   let at = from
+  /** Where the last short item ends. */
+  let itemEnd = from
   while (bytes[at] !== closing) {
     if (at >= bytes.length) throw new SyntaxError('unfinished JSON')
     const end = closing === CLOSE ? endOfShortMember(bytes, at) : endOfShort(bytes, at)
     if (end < 0 || end - from > PIECE_BYTES) {
-      if (at > from) yield* take(false, bytes.toString('utf8', from, lastComma(bytes, at)))
+      if (at > from) yield* take(false, bytes.toString('utf8', from, itemEnd))
       from = at
       if (isTurnOverNow()) yield PAUSE
     }
@@ -90,14 +93,10 @@ function* readItems(reader: Reader, closing: number, take: TakeItems): Cooperati
     const after = skipSpace(bytes, end < 0 ? reader.at : end)
     at = bytes[after] === COMMA ? skipSpace(bytes, after + 1) : after
     if (end < 0) from = at
+    else itemEnd = end
   }
-  if (at > from) yield* take(false, bytes.toString('utf8', from, at))
+  if (at > from) yield* take(false, bytes.toString('utf8', from, itemEnd))
   reader.at = at + 1
-}
-
-/** Returns the place of the comma in front of an item. */
-function lastComma(bytes: Buffer, at: number): number {
-  return bytes.lastIndexOf(COMMA, at - 1)
 }
 
 function endOfShortMember(bytes: Buffer, at: number): number {
@@ -122,7 +121,7 @@ function endOfShort(bytes: Buffer, at: number, maxBytes = PIECE_BYTES): number {
       if (depth === 0) return place
       depth -= 1
       if (depth === 0) return place + 1
-    } else if (depth === 0 && (byte === COMMA || byte === COLON)) return place
+    } else if (depth === 0 && (byte === COMMA || byte === COLON || IS_SPACE[byte ?? 0] === 1)) return place
   }
   return -1
 }

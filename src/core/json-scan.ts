@@ -19,6 +19,10 @@ export const MAX_DEPTH = 100
 export const IS_PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0,
 )
+/** 1 for white space. */
+export const IS_SPACE = Uint8Array.from({ length: 256 }, (_, byte) =>
+  '\t\n\r '.includes(String.fromCharCode(byte)) ? 1 : 0,
+)
 /** 1 for the bytes that may follow a backslash, except `u`. */
 const IS_ESCAPED = Uint8Array.from({ length: 256 }, (_, byte) =>
   '"\\/bfnrt'.includes(String.fromCharCode(byte)) ? 1 : 0,

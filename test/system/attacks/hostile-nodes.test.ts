@@ -16,6 +16,10 @@ const bodies = (items: string, total: string): Readonly<Record<string, string>> 
   '4 MB of lists in rows': `{"error":0,"data":{"${items}":${list('[]', (4 * MB) / 3)},"${total}":1}}`,
   '4 MB of lists in one row': `{"error":0,"data":{"${items}":[{"a":${list('[]', (4 * MB) / 3)}}],"${total}":1}}`,
   '4 MB of lists in data': `{"error":0,"data":${list('[]', (4 * MB) / 3)}}`,
+  '4 MB of objects in data': `{"error":0,"data":${list('{}', (4 * MB) / 3)}}`,
+  '4 MB with the most lists': `{"error":0,"data":{"${items}":[{"a":${list('[]', 300_000)}}],"${total}":1}}`.padEnd(
+    4 * MB,
+  ),
   '4 MB of open brackets': `{"error":0,"data":${repeat('[', 4 * MB)}`,
   '4 MB of members': `{"error":0,"data":{${repeat('"a":0,', 4 * MB)}"b":0}}`,
   '4 MB of spaces': `{"error":0,"data":{}${repeat(' ', 4 * MB)}}`,

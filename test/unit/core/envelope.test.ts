@@ -34,6 +34,32 @@ t.test('the two texts that the manager sends instead of a number are read', asyn
   })
 })
 
+t.test('a body has at most as many lists and objects as rows can have', async (t) => {
+  const rowsOf = (row: string, count: number) =>
+    `{"error":0,"data":{"items":[${Array(count).fill(row).join(',')}],"totalItems":${count}}}`
+  for (const [row, count] of [
+    ['{"id":"1"}', 200_000],
+    ['{"id":"00001","os":{"name":"x"},"group":["default"]}', 100_000],
+    ['{"id":1,"pci_dss":[],"gpg13":[],"gdpr":[],"hipaa":[],"nist_800_53":[],"tsc":[],"mitre":[]}', 20_000],
+  ] as const)
+    t.match(await read(rowsOf(row, count)), { ok: true }, row)
+  for (const row of ['[]', '{}', '{"a":[]}', '[[[]]]']) {
+    t.strictSame(await read(rowsOf(row, Math.floor(1_000_000 / row.length))), { ok: false, reason: 'not JSON' }, row)
+  }
+})
+
+t.test('white space is at most a megabyte long', async (t) => {
+  for (const length of [1024 * 1024, 1024 * 1024 + 1]) {
+    const gap = ' '.repeat(length)
+    for (const text of [
+      `${gap}{"error":0,"data":1}`,
+      `{"error":0,${gap}"data":[1${gap},2]}`,
+      `{"error":0,"data":1}${gap}`,
+    ])
+      t.match(await read(text), { ok: length <= 1024 * 1024 }, `${length}: ${text.trim().slice(0, 20)}`)
+  }
+})
+
 t.test('all other bytes are invalid, with a reason', async (t) => {
   const refused: Record<string, string[]> = {
     'not JSON': [

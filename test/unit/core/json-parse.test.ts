@@ -23,6 +23,8 @@ const texts: Readonly<Record<string, string>> = {
   'a list of long texts': listOf(`"${'x'.repeat(100_000)}"`),
   'long and short items': `[1,"${filled('x', 2 * PIECE)}",2,{"a":"${filled('y', 2 * PIECE)}"},[],{},3]`,
   'white space': ` \n{ "a" : [ 1 , "${filled('x', 2 * PIECE)}" , { } ] , "b" : 2 }\n `,
+  'white space between short items': `[1${filled(' ', SIZE / 4)},${filled(' ', SIZE / 4)}2${filled(' ', SIZE / 4)}]`,
+  'white space between short members': `{"a"${filled(' ', SIZE / 4)}:1,"b":2${filled(' ', SIZE / 2)}}`,
   'an object with many members': `{${Array.from({ length: 50_000 }, (_, at) => `"n${at}":${at}`)}}`,
   'an object with a long name': `{"a":1,"${filled('n', 2 * PIECE)}":"${filled('v', 2 * PIECE)}","b":[]}`,
   'a name of prototypes': `{"__proto__":{"a":"${filled('x', 2 * PIECE)}"},"constructor":1}`,
