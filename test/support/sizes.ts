@@ -1,11 +1,16 @@
 /** Prints the size of this working tree (`npm run sizes`), and what is gone or new since another one. */
+
+import { lengthOf } from './documents/length.ts'
+import { documents } from './documents/list.ts'
 import { readOptions } from './script-options.ts'
 import { sizesOf } from './tree-sizes.ts'
 
 const { values } = readOptions({
   name: 'sizes',
-  purpose: 'Prints the lines of TypeScript and the number of settings, metrics, commands and routes.',
+  purpose:
+    'Prints the lines of TypeScript, the number of settings, metrics, commands and routes, and the words of the documents.',
   options: {
+    documents: { kind: 'flag', meaning: 'print the words of each document, and those of its median sentence' },
     than: { kind: 'text', value: 'FOLDER', meaning: 'compare with the working tree of another commit' },
   },
 })
@@ -22,6 +27,13 @@ for (const folder of ['src', 'test', 'packages'] as const)
   row(`lines in ${folder}`, now.lines[folder], before?.lines[folder])
 for (const kind of ['settings', 'metrics', 'commands', 'routes'] as const)
   row(kind, now.names[kind].length, before?.names[kind].length)
+
+if (values.documents) {
+  const lengths = documents().map(({ path, text }) => ({ path, ...lengthOf(text) }))
+  for (const { path, words, sentence } of lengths)
+    console.log(`${path.padEnd(60)}${words} words, ${sentence} in a sentence`)
+  console.log(`${'all documents'.padEnd(60)}${lengths.reduce((sum, { words }) => sum + words, 0)} words`)
+}
 
 for (const kind of ['settings', 'metrics', 'commands', 'routes'] as const) {
   const earlier = before?.names[kind] ?? now.names[kind]

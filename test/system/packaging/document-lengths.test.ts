@@ -1,0 +1,28 @@
+/** No page grows beyond its limit, and sentences stay short. `npm run sizes -- --documents` prints the lengths of all pages. */
+import t from 'tap'
+import { lengthOf } from '../../support/documents/length.ts'
+import { textOf } from '../../support/documents/list.ts'
+
+const MAX_SENTENCE = 18
+/** Words, counted as by `wc -w`. What a page says is nowhere else: before a limit is raised, look what can go. */
+const limits: Readonly<Record<string, number>> = {
+  'README.md': 750,
+  'SECURITY.md': 650,
+  'docs/assistants.md': 600,
+  'docs/commands.md': 700,
+  'docs/comparison.md': 750,
+  'docs/production.md': 1500,
+  'docs/redis.md': 800,
+}
+
+for (const [path, limit] of Object.entries(limits)) {
+  const { words, sentence } = lengthOf(textOf(path))
+  t.ok(words <= limit, `${path}: ${words} words of at most ${limit}`)
+  t.ok(sentence <= MAX_SENTENCE, `${path}: ${sentence} words in the median sentence of at most ${MAX_SENTENCE}`)
+}
+
+t.test('the words of a page are those of wc, and its sentences are those of paragraphs and lists', async (t) => {
+  const text =
+    '# A title of five words\n\nOne two. Three four five six:\n\n- Seven eight nine.\n\n| a | table |\n\n```sh\ncode\n```\n'
+  t.strictSame(lengthOf(text), { words: 24, sentence: 3 })
+})
