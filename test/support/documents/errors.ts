@@ -20,7 +20,7 @@ Only 401 has a text body (\`401 Unauthorized\`), as clients of the real API expe
 - Every other code comes from the manager and passes unchanged, with HTTP 200, as clients of the real API expect.
 - The edge may append details to a message: the name of the parameter, the node, or the reason.
 - \`X-Request-Id\` of the response is the \`reqId\` of the log lines and the \`request\` of the audit records.
-- 429 and 503 responses carry \`Retry-After\` in seconds, where the edge knows when a retry can succeed.
+- 429 and 503 responses carry \`Retry-After\` in seconds, if a time for a retry is known.
 
 **May I repeat the request?** A GET: yes, after \`Retry-After\`. A write: yes after 900 to 921, 924, 927, 930, 931, 934, 936,
 937 and 946, because nothing was carried out. A log-out (944) may be repeated. After 923, 925, 926, 928 and 949, read the data first: the manager may have carried
