@@ -13,6 +13,8 @@ export interface UpstreamCall extends NodeCall {
   readonly authorization?: Authorization
   /** The outcome decides whether the ejection of the node ends. */
   readonly isProbe?: boolean
+  /** The outcome decides whether other reads of its group (`stuck-reads.ts`) are sent again. */
+  readonly isTrial?: boolean
   /** Absent: the transport starts it. */
   readonly deadline?: Deadline
   /** A connection that has never been idle. Absent: one of the pool. */

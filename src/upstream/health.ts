@@ -8,7 +8,7 @@
  * | `silent` | `silence.ts` | `GET /` of the edge, in pauses of `silence.pause` | any response |
  * | `blocked` | the node refuses the address of the edge | `GET /` of one replica, in pauses of half of the time that the block lasts | a response to the probe |
  *
- * `suspicion.ts` has the times of the first two.
+ * `suspicion.ts` has the times of the first two. `stuck-reads.ts` has the reasons that concern only some reads.
  */
 
 import type { NodeCall } from '../core/node-call.ts'
@@ -26,6 +26,7 @@ import {
 import type { ClusterLog, EjectionSettings, NodeStatus } from './options.ts'
 import type { ProbeOutcome } from './probes.ts'
 import { SilenceWatch } from './silence.ts'
+import { StuckReads } from './stuck-reads.ts'
 import { Suspicion } from './suspicion.ts'
 
 export interface NodeHealthOptions {
@@ -58,6 +59,9 @@ export interface NodeHealthOptions {
  */
 export type HealthSignal = 'success' | 'failure' | 'refused' | 'unreadable' | 'hang' | 'blocked' | 'none'
 
+/** `isProbe`, `isTrial`: as in `UpstreamCall`. */
+type Admission = { readonly ok: true } & Pick<UpstreamCall, 'isProbe' | 'isTrial'>
+
 type Reason = 'failures' | 'hanging' | 'silent' | 'blocked'
 
 /** What the latest call to a node showed, without calls that are no evidence about the node. */
@@ -83,6 +87,7 @@ export class NodeHealth {
   readonly #options: NodeHealthOptions
   /** Notes each call that is sent. */
   readonly silence: SilenceWatch
+  readonly stuckReads: StuckReads
   #suspicion: Suspicion | undefined
   #reason: Reason | undefined
   /** When the node was first suspected for this reason. */
@@ -102,8 +107,21 @@ export class NodeHealth {
 
   constructor(options: NodeHealthOptions) {
     this.#options = options
-    const { silence } = options.ejection
-    this.silence = new SilenceWatch({ ...options, silence, onSilent: () => this.#suspect('silent') })
+    const { ejection, node, log } = options
+    this.silence = new SilenceWatch({
+      ...options,
+      silence: ejection.silence,
+      onSilent: () => this.#suspect('silent'),
+    })
+    this.stuckReads = new StuckReads({
+      ...options,
+      onStuck: (reads, isOf) => {
+        this.#noteFailure({ fault: 'timeout', detail: `${reads} get no response` })
+        log('warn', 'node does not answer some reads', { node, reads })
+        this.silence.endReads(isOf)
+      },
+      onAnswer: (reads) => log('info', 'node answers all reads again', { node, reads }),
+    })
   }
 
   get isAdmitting(): boolean {
@@ -135,16 +153,21 @@ export class NodeHealth {
     return this.#reason === 'hanging' && !this.#isRetired
   }
 
+  /** Whether the node accepts calls and answers none, or none of some kind. */
+  get hangs(): boolean {
+    return this.isSilent || this.isHanging || this.stuckReads.areAny
+  }
+
   /** Whether only a probe of the edge ends the present ejection. */
   get #endsByOwnProbe(): boolean {
     return this.#reason !== undefined && this.#reason in FOUND_BY_PROBES
   }
 
-  /** The caller reports the end of a probe with `record`, or with `abandonProbe` if it was not sent. */
-  admit(call: Pick<NodeCall, 'endpoint' | 'passedOnTo'>): { readonly ok: true; readonly isProbe: boolean } | Rejection {
+  /** The caller reports the end of the call with `record`, or with `abandon` if it was not sent. */
+  admit(call: NodeCall): Admission | Rejection {
     if (this.#isRetired) return this.rejection(1)
     // The probe may need a new token.
-    if (this.#suspicion === undefined || (this.isHanging && isLogin(call))) return { ok: true, isProbe: false }
+    if (this.#suspicion === undefined || (this.isHanging && isLogin(call))) return this.stuckReads.admit(call)
     // No client waits for the probe of the edge. A call of a client would take ten seconds.
     const showsHang =
       this.#options.probeExecution === undefined ? provesExecution(call) : call.endpoint === STATUS_PROBE.endpoint
@@ -153,8 +176,10 @@ export class NodeHealth {
     return retryAfter === undefined ? { ok: true, isProbe: true } : this.rejection(retryAfter)
   }
 
-  abandonProbe(): void {
-    this.#suspicion?.abandonProbe()
+  /** The call ended without evidence. */
+  abandon({ isProbe, isTrial, ...call }: UpstreamCall): void {
+    if (isProbe) this.#suspicion?.abandonProbe()
+    if (isTrial) this.stuckReads.abandonTrial(call)
   }
 
   /** Returns the rejection of calls while the node is ejected. `retryAfter` in seconds. */
@@ -175,6 +200,9 @@ export class NodeHealth {
     const isKnown = shown?.fault === 'timeout' && this.isSilent
     if (shown !== undefined && shown.fault !== 'cancelled' && !isKnown) this.#noteFailure(shown)
     this.#apply(signal, call, end)
+    const isLate =
+      end.failure !== undefined && isSlow(call, elapsed) && faultRules[end.failure.fault].health === 'ifSlow'
+    this.stuckReads.record(call, { isAnswered: signal === 'success', isLate }, elapsed)
     return signal
   }
 
@@ -182,6 +210,7 @@ export class NodeHealth {
   forget(): void {
     this.#hangs = 0
     this.#end()
+    this.stuckReads.forget()
     this.#lastFailure = undefined
     this.#contact = {}
   }
@@ -219,7 +248,7 @@ export class NodeHealth {
     if (failure.refused) return 'refused'
     const { health } = faultRules[failure.fault]
     if (health !== 'ifSlow') return health
-    return elapsed >= (call.timeout ?? Number.POSITIVE_INFINITY) / 2 ? 'failure' : 'none'
+    return isSlow(call, elapsed) ? 'failure' : 'none'
   }
 
   #apply(signal: HealthSignal, call: UpstreamCall, end: CallEnd): void {
@@ -228,11 +257,11 @@ export class NodeHealth {
       case 'success': {
         // The API process refuses credentials by itself.
         const isRefused = end.status === 401 || end.failure?.fault === 'refusedCredentials'
-        if (!this.#endByCall(provesExecution(call) && !isRefused) && isProbe) this.abandonProbe()
+        if (!this.#endByCall(provesExecution(call) && !isRefused) && isProbe) this.#suspicion?.abandonProbe()
         break
       }
       case 'none':
-        if (isProbe) this.abandonProbe()
+        if (isProbe) this.#suspicion?.abandonProbe()
         break
       case 'blocked':
         if (this.#reason !== 'blocked') this.#suspect('blocked')
@@ -259,7 +288,7 @@ export class NodeHealth {
    * served. For the same reason an unreadable response decides nothing as a probe; the next call is the probe.
    */
   #countFailure(signal: 'failure' | 'refused' | 'unreadable', isProbe: boolean, endpoint: string): void {
-    if (signal === 'unreadable' && isProbe) this.abandonProbe()
+    if (signal === 'unreadable' && isProbe) this.#suspicion?.abandonProbe()
     // If the node was found to be silent meanwhile, that is known.
     else if (isProbe && !this.#endsByOwnProbe) this.#suspect('failures')
     // A call that was in flight before the ejection is no new evidence.
@@ -372,4 +401,9 @@ export class NodeHealth {
     this.#reason = undefined
     this.#stopProbes()
   }
+}
+
+/** Whether a call spent half of its timeout on the node, and not in the queue of the edge. */
+function isSlow({ timeout = Number.POSITIVE_INFINITY }: NodeCall, elapsed: number): boolean {
+  return elapsed >= timeout / 2
 }

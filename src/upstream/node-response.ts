@@ -16,7 +16,7 @@ export type CallFailure = Omit<NodeFailure, 'ok' | 'node' | 'sent'>
 /** Why a call is not sent. */
 export interface Rejection {
   readonly ok: false
-  readonly fault: 'overloaded' | 'ejected' | 'drained' | 'abandoned'
+  readonly fault: 'overloaded' | 'ejected' | 'drained' | 'abandoned' | 'timeout'
   readonly detail: string
   /** Of an ejected node: why its last call failed. */
   readonly lastFault?: NodeFault
@@ -272,6 +272,7 @@ export const STATUS_PROBE = { path: '/manager/status', endpoint: 'GET /manager/s
 /** Calls that the API process of a node answers by itself: they succeed while the other process hangs. */
 const ANSWERED_WHILE_HANGING: ReadonlySet<string> = new Set([
   'GET /',
+  'GET /version',
   'GET /cluster/nodes',
   'GET /cluster/healthcheck',
   'GET /security/user/authenticate',

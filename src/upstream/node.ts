@@ -223,7 +223,7 @@ export class UpstreamNode {
   status() {
     const { inFlight, limit, usable, queue } = this.limiter
     const budget = this.#budgetInUse()?.state
-    const { ejectedFor, lastFailure, isSilent, isHanging } = this.health
+    const { ejectedFor, lastFailure, hangs } = this.health
     return {
       inFlight,
       limit,
@@ -231,7 +231,7 @@ export class UpstreamNode {
       queue,
       ...(budget && { budget }),
       ...(ejectedFor !== undefined && { ejectedFor }),
-      ...((isSilent || isHanging) && { hangs: true }),
+      ...(hangs && { hangs }),
       ...(lastFailure && { lastFailure }),
     }
   }

@@ -19,11 +19,9 @@ interface SilenceOptions {
 
 /** A call in flight. `usualTime`: milliseconds that such calls take; 0: not known. */
 interface InFlightCall {
-  /** Whether the caller may learn at once that no response will come. The outcome of a write is not known then. */
-  readonly isRead: boolean
+  readonly call: NodeCall
   readonly deadline: Deadline
   readonly usualTime: number
-  readonly credentials: NodeCall['credentials']
 }
 
 /**
@@ -59,6 +57,11 @@ export class SilenceWatch {
     }
   }
 
+  /** Ends reads in flight, because no response will come. The outcome of a write would not be known then. */
+  endReads(isOf: (call: NodeCall) => boolean = () => true): void {
+    for (const { call, deadline } of this.#inFlight.keys()) if (call.retryable && isOf(call)) deadline.expire()
+  }
+
   retire(): void {
     this.#isRetired = true
     clearTimeout(this.#timer)
@@ -86,7 +89,7 @@ export class SilenceWatch {
     this.#isProbing = true
     let isSilent = true
     for (let sent = 0; isSilent && sent < silence.probes; sent += 1) {
-      const outcome = await probe([...this.#inFlight.keys()].find(({ credentials }) => credentials)?.credentials)
+      const outcome = await probe([...this.#inFlight.keys()].find(({ call }) => call.credentials)?.call.credentials)
       isSilent = outcome === 'none' && this.#lastResponse < began
     }
     this.#isProbing = false
@@ -95,7 +98,7 @@ export class SilenceWatch {
     if (this.#isRetired) return
     if (!isSilent) return this.#watch()
     // All calls may have ended meanwhile, because their clients disconnected: the probes are evidence enough.
-    for (const { isRead, deadline } of this.#inFlight.keys()) if (isRead) deadline.expire()
+    this.endReads()
     onSilent()
   }
 }

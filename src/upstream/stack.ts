@@ -130,9 +130,10 @@ const eject =
       startQueueSpan(call)?.end({ fault: admission.fault })
       return reject(parts, call, admission)
     }
-    const { isProbe } = admission
-    const result = await next({ ...call, isProbe })
-    if (isProbe && !result.ok && !result.sent) health.abandonProbe()
+    const { ok: _, ...role } = admission
+    const admitted = { ...call, ...role }
+    const result = await next(admitted)
+    if (!result.ok && !result.sent) health.abandon(admitted)
     return result
   }
 
@@ -158,7 +159,7 @@ const queue =
 
 /** A read of an agent's database that is found to be stuck meanwhile takes no slot from other calls. */
 async function acquireSlot(
-  { limiter, clock }: Pick<StackParts, 'limiter' | 'clock'>,
+  { limiter, clock, health }: Pick<StackParts, 'limiter' | 'clock' | 'health'>,
   call: UpstreamCall,
   deadline: Deadline,
   read: AgentRead | undefined,
@@ -167,10 +168,12 @@ async function acquireSlot(
     const rejection = read && (await read.enter(deadline, call))
     if (rejection !== undefined) return rejection
     const slot = await limiter.acquire(call, deadline)
-    if (slot.ok && read?.isHeld !== true) return slot
+    const stuck = slot.ok ? health.stuckReads.recheck(call) : undefined
+    if (slot.ok && stuck === undefined && read?.isHeld !== true) return slot
     read?.leave()
     if (!slot.ok) return slot
     limiter.release(call, clock(), 'none')
+    if (stuck !== undefined) return stuck
   }
 }
 
@@ -203,8 +206,7 @@ async function sendInSlot(
   const start = clock()
   const usualTime = limiter.expectedTime(call.endpoint)
   call.onSlot?.(usualTime)
-  const { credentials } = call
-  const endWatch = health.silence.begin({ isRead: call.retryable, deadline: sent.deadline, usualTime, credentials })
+  const endWatch = health.silence.begin({ call, deadline: sent.deadline, usualTime })
   read?.begin(usualTime, () => limiter.release(call, start, 'none'))
   const result = await next(sent)
   endWatch(result.ok || isAnswered(result))

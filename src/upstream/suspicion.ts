@@ -32,16 +32,19 @@ export class Suspicion {
 
   /** Whether the next call would be the probe. A probe may be a call without a timeout, on a node that hangs. */
   get isDue(): boolean {
-    const isProbing = this.#probeStart !== undefined && this.#clock() - this.#probeStart < this.#times.maxTime
-    return !isProbing && this.remaining === 0
+    return !this.#isProbing && this.remaining === 0
+  }
+
+  get #isProbing(): boolean {
+    return this.#probeStart !== undefined && this.#clock() - this.#probeStart < this.#times.maxTime
   }
 
   /**
-   * Returns `undefined` if the call is the probe, otherwise the whole seconds until it may be sent. The caller reports the end
-   * of a probe with `begin` or `abandonProbe`, or drops the suspicion.
+   * Returns `undefined` if the call is the probe, otherwise the whole seconds until it may be sent. `isEarly`: it may be sent
+   * before its time. The caller reports the end of a probe with `begin` or `abandonProbe`, or drops the suspicion.
    */
-  admit(): number | undefined {
-    if (!this.isDue) return this.retryAfter
+  admit(isEarly = false): number | undefined {
+    if (this.#isProbing || (!isEarly && !this.isDue)) return this.retryAfter
     this.#probeStart = this.#clock()
     return undefined
   }
