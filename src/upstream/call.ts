@@ -6,15 +6,14 @@ import type { Semaphore } from '../core/semaphore.ts'
 import { type Deadline, withTimeout } from '../core/timing.ts'
 import { watchAbandonment } from './abandoned-calls.ts'
 import type { CallFailure } from './node-response.ts'
+import type { Suspicion } from './suspicion.ts'
 
 /** A call on its way to its node, with what its layers have added for the inner ones (`stack.ts`). */
 export interface UpstreamCall extends NodeCall {
   /** Absent: the node has the classic layout, and its transport adds the credentials. */
   readonly authorization?: Authorization
-  /** The outcome decides whether the ejection of the node ends. */
-  readonly isProbe?: boolean
-  /** The outcome decides whether other reads of its group (`stuck-reads.ts`) are sent again. */
-  readonly isTrial?: boolean
+  /** The call is the probe of this suspicion. */
+  readonly probeOf?: Suspicion
   /** Absent: the transport starts it. */
   readonly deadline?: Deadline
   /** A connection that has never been idle. Absent: one of the pool. */

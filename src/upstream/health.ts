@@ -27,7 +27,7 @@ import type { ClusterLog, EjectionSettings, NodeStatus } from './options.ts'
 import type { ProbeOutcome } from './probes.ts'
 import { SilenceWatch } from './silence.ts'
 import { StuckReads } from './stuck-reads.ts'
-import { Suspicion } from './suspicion.ts'
+import { type Admission, Suspicion } from './suspicion.ts'
 
 export interface NodeHealthOptions {
   readonly node: string
@@ -58,9 +58,6 @@ export interface NodeHealthOptions {
  * node refuses all calls of this address. `none`: the call is no evidence about the node.
  */
 export type HealthSignal = 'success' | 'failure' | 'refused' | 'unreadable' | 'hang' | 'blocked' | 'none'
-
-/** `isProbe`, `isTrial`: as in `UpstreamCall`. */
-type Admission = { readonly ok: true } & Pick<UpstreamCall, 'isProbe' | 'isTrial'>
 
 type Reason = 'failures' | 'hanging' | 'silent' | 'blocked'
 
@@ -150,7 +147,7 @@ export class NodeHealth {
 
   /** Whether the node is ejected because its process hangs. */
   get isHanging(): boolean {
-    return this.#reason === 'hanging' && !this.#isRetired
+    return this.#reason === 'hanging'
   }
 
   /** Whether the node accepts calls and answers none, or none of some kind. */
@@ -163,7 +160,7 @@ export class NodeHealth {
     return this.#reason !== undefined && this.#reason in FOUND_BY_PROBES
   }
 
-  /** The caller reports the end of the call with `record`, or with `abandon` if it was not sent. */
+  /** The caller reports the end of the call with `record`, and ends the probe then. */
   admit(call: NodeCall): Admission | Rejection {
     if (this.#isRetired) return this.rejection(1)
     // The probe may need a new token.
@@ -173,18 +170,12 @@ export class NodeHealth {
       this.#options.probeExecution === undefined ? provesExecution(call) : call.endpoint === STATUS_PROBE.endpoint
     const mayProbe = !this.#endsByOwnProbe && (showsHang || !this.isHanging)
     const retryAfter = mayProbe ? this.#suspicion.admit() : this.#suspicion.retryAfter
-    return retryAfter === undefined ? { ok: true, isProbe: true } : this.rejection(retryAfter)
-  }
-
-  /** The call ended without evidence. */
-  abandon({ isProbe, isTrial, ...call }: UpstreamCall): void {
-    if (isProbe) this.#suspicion?.abandonProbe()
-    if (isTrial) this.stuckReads.abandonTrial(call)
+    return retryAfter === undefined ? { ok: true, probeOf: this.#suspicion } : this.rejection(retryAfter)
   }
 
   /** Returns the rejection of calls while the node is ejected. `retryAfter` in seconds. */
   rejection(retryAfter: number): Rejection {
-    const rejection = { ok: false, fault: 'ejected', retryAfter: Math.max(1, retryAfter) } as const
+    const rejection = { ok: false, fault: 'ejected', retryAfter } as const
     if (this.#isRetired) return { ...rejection, detail: 'removed from cluster.nodes' }
     const last = this.#lastFailure
     if (last === undefined) return { ...rejection, detail: 'ejected after failures' }
@@ -252,16 +243,16 @@ export class NodeHealth {
   }
 
   #apply(signal: HealthSignal, call: UpstreamCall, end: CallEnd): void {
-    const { isProbe = false, endpoint } = call
+    const { probeOf, endpoint } = call
+    const isProbe = probeOf !== undefined && probeOf === this.#suspicion
     switch (signal) {
       case 'success': {
         // The API process refuses credentials by itself.
         const isRefused = end.status === 401 || end.failure?.fault === 'refusedCredentials'
-        if (!this.#endByCall(provesExecution(call) && !isRefused) && isProbe) this.#suspicion?.abandonProbe()
+        this.#endByCall(provesExecution(call) && !isRefused)
         break
       }
       case 'none':
-        if (isProbe) this.#suspicion?.abandonProbe()
         break
       case 'blocked':
         if (this.#reason !== 'blocked') this.#suspect('blocked')
@@ -276,11 +267,11 @@ export class NodeHealth {
     }
   }
 
-  /** Takes a successful call. `isExecuted`: by the process behind the API. Returns whether it ended an ejection. */
-  #endByCall(isExecuted: boolean): boolean {
+  /** Takes a successful call. `isExecuted`: by the process behind the API. */
+  #endByCall(isExecuted: boolean): void {
     if (isExecuted) this.#hangs = 0
     // A response to a call of before a block does not end the block.
-    return this.#reason !== 'blocked' && (!this.isHanging || isExecuted) && this.#recover()
+    if (this.#reason !== 'blocked' && (!this.isHanging || isExecuted)) this.#recover()
   }
 
   /**
@@ -288,9 +279,8 @@ export class NodeHealth {
    * served. For the same reason an unreadable response decides nothing as a probe; the next call is the probe.
    */
   #countFailure(signal: 'failure' | 'refused' | 'unreadable', isProbe: boolean, endpoint: string): void {
-    if (signal === 'unreadable' && isProbe) this.#suspicion?.abandonProbe()
     // If the node was found to be silent meanwhile, that is known.
-    else if (isProbe && !this.#endsByOwnProbe) this.#suspect('failures')
+    if (isProbe && signal !== 'unreadable' && !this.#endsByOwnProbe) this.#suspect('failures')
     // A call that was in flight before the ejection is no new evidence.
     if (this.#suspicion !== undefined) return
     if (signal === 'unreadable' && this.#unreadableEndpoints.has(endpoint)) return

@@ -67,21 +67,25 @@ export class PassedOnCalls {
       return heldBack(call, suspects, 1)
     }
     const probed: Suspicion[] = []
-    for (const target of suspects) {
-      const suspicion = this.#suspects.get(target)
-      const retryAfter = suspicion?.admit()
-      if (retryAfter !== undefined) {
-        abandonProbes(probed)
-        return heldBack(call, [target], retryAfter)
+    try {
+      for (const target of suspects) {
+        const suspicion = this.#suspects.get(target)
+        const retryAfter = suspicion?.admit()
+        if (retryAfter !== undefined) return heldBack(call, [target], retryAfter)
+        if (suspicion !== undefined) probed.push(suspicion)
       }
-      if (suspicion !== undefined) probed.push(suspicion)
+      return await this.#sendProbing(probed, call, next)
+    } finally {
+      for (const suspicion of probed) suspicion.endProbe()
     }
+  }
+
+  /** `probed`: the suspicions whose probe the call is. */
+  async #sendProbing(probed: readonly Suspicion[], call: NodeCall, next: Send): Promise<NodeResult> {
     const fault = await takeSlot(this.#slots, call)
-    if (fault !== undefined) {
-      abandonProbes(probed)
-      if (fault === 'abandoned') return notSent(call, ABANDONED)
+    if (fault === 'abandoned') return notSent(call, ABANDONED)
+    if (fault !== undefined)
       return notSent(call, { fault: 'overloaded', detail: 'calls for other nodes are queued', retryAfter: 1 })
-    }
     let result: NodeResult
     try {
       result = await next(isLimited(call) ? { ...call, hangsAfter: this.#ports.hangTimeout } : call)
@@ -152,7 +156,6 @@ export class PassedOnCalls {
       void this.#findLost(call, next)
     if (!isHang) {
       if (result.ok) this.#clear(probed)
-      else abandonProbes(probed)
       return
     }
     if (isSeveral(target)) {
@@ -200,6 +203,7 @@ export class PassedOnCalls {
     if (suspicion === undefined || suspicion.admit() !== undefined) return
     const { probe, result } = await this.#askStatus(target, call, next)
     await this.#learn(probe, result, [suspicion], next)
+    suspicion.endProbe()
   }
 
   #suspect(target: Target, through: string): void {
@@ -242,10 +246,6 @@ function isSeveral(target: PassedOnTo): target is 'several' | { readonly without
 function heldBack(call: NodeCall, lostNodes: readonly Target[], retryAfter: number): NodeFailure {
   const detail = `${lostNodes.join(', ')} does not answer calls that ${call.node} passes on`
   return { ...notSent(call, { fault: 'timeout', detail, retryAfter }), lostNodes }
-}
-
-function abandonProbes(probed: readonly Suspicion[]): void {
-  for (const suspicion of probed) suspicion.abandonProbe()
 }
 
 function ownerIn(result: NodeResult): string | undefined {

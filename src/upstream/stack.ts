@@ -130,10 +130,10 @@ const eject =
       startQueueSpan(call)?.end({ fault: admission.fault })
       return reject(parts, call, admission)
     }
-    const { ok: _, ...role } = admission
-    const admitted = { ...call, ...role }
-    const result = await next(admitted)
-    if (!result.ok && !result.sent) health.abandon(admitted)
+    const { probeOf } = admission
+    if (probeOf === undefined) return next(call)
+    const result = await next({ ...call, probeOf })
+    probeOf.endProbe()
     return result
   }
 

@@ -16,7 +16,7 @@ import type { NodeCall } from '../core/node-call.ts'
 import { mayWaitForOther, type UpstreamCall } from './call.ts'
 import { provesExecution, type Rejection } from './node-response.ts'
 import type { FailureSettings } from './options.ts'
-import { Suspicion } from './suspicion.ts'
+import { type Admission, Suspicion } from './suspicion.ts'
 
 type GroupName = 'databases' | 'others'
 
@@ -56,22 +56,19 @@ export class StuckReads {
     return Object.values(this.#groups).some(({ suspicion }) => suspicion !== undefined)
   }
 
-  /** The caller reports the end of a trial with `record`, or with `abandonTrial` if it was not sent. */
-  admit(call: NodeCall): { readonly ok: true; readonly isTrial?: boolean } | Rejection {
+  /** The caller reports the end of the call with `record`, and ends the probe then. */
+  admit(call: NodeCall): Admission | Rejection {
     const group = this.#groupOf(call)
     if (group?.suspicion === undefined) return { ok: true }
-    const retryAfter = group.suspicion.admit(!group.lost.has(subjectOf(call)))
-    return retryAfter === undefined ? { ok: true, isTrial: true } : rejectionOf(group, retryAfter)
+    const { lost, suspicion: probeOf } = group
+    const retryAfter = probeOf.admit(!lost.has(subjectOf(call)))
+    return retryAfter === undefined ? { ok: true, probeOf } : rejectionOf(group, retryAfter)
   }
 
   /** Returns why a call that was admitted before must not be sent now. */
   recheck(call: UpstreamCall): Rejection | undefined {
-    const group = call.isTrial ? undefined : this.#groupOf(call)
+    const group = call.probeOf === undefined ? this.#groupOf(call) : undefined
     return group?.suspicion && rejectionOf(group, group.suspicion.retryAfter)
-  }
-
-  abandonTrial(call: NodeCall): void {
-    this.#groupOf(call)?.suspicion?.abandonProbe()
   }
 
   /** `isLate`: without a response for half of the timeout. `elapsed`: milliseconds on the node. */
@@ -83,7 +80,6 @@ export class StuckReads {
       group.answeredAt = now
       this.#clear(group)
     } else if (isLate && now - elapsed >= group.answeredAt) this.#lose(group, call)
-    else if (call.isTrial) group.suspicion?.abandonProbe()
   }
 
   forget(): void {
@@ -93,7 +89,7 @@ export class StuckReads {
   #lose(group: Group, call: UpstreamCall): void {
     const { ejection, clock, onStuck } = this.#options
     group.lost.add(subjectOf(call))
-    if (call.isTrial) group.suspicion?.begin()
+    if (call.probeOf === group.suspicion) group.suspicion?.begin()
     if (group.suspicion !== undefined || group.lost.size < ejection.hangs) return
     group.suspicion = new Suspicion(ejection, clock)
     group.suspicion.begin()

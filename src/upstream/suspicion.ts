@@ -1,6 +1,12 @@
 /** What a node, or a node behind another one, is suspected of, and until when. */
 import type { FailureSettings } from './options.ts'
 
+/** A call may be sent, as the probe of the suspicion if there is one. */
+export interface Admission {
+  readonly ok: true
+  readonly probeOf?: Suspicion
+}
+
 /**
  * One suspicion, of one node for one reason. The node is trusted while there is none.
  *
@@ -41,7 +47,7 @@ export class Suspicion {
 
   /**
    * Returns `undefined` if the call is the probe, otherwise the whole seconds until it may be sent. `isEarly`: it may be sent
-   * before its time. The caller reports the end of a probe with `begin` or `abandonProbe`, or drops the suspicion.
+   * before its time. The caller reports what the probe shows with `begin`, or drops the suspicion, and then calls `endProbe`.
    */
   admit(isEarly = false): number | undefined {
     if (this.#isProbing || (!isEarly && !this.isDue)) return this.retryAfter
@@ -68,8 +74,8 @@ export class Suspicion {
     return time * (0.75 + Math.random() / 4)
   }
 
-  /** The probe ended without evidence, for example because its client disconnected. The next call is the probe. */
-  abandonProbe(): void {
+  /** If the probe has shown nothing, for example because its client disconnected, the next call is the probe. */
+  endProbe(): void {
     this.#probeStart = undefined
   }
 }
