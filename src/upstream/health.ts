@@ -191,8 +191,9 @@ export class NodeHealth {
     const isKnown = shown?.fault === 'timeout' && this.isSilent
     if (shown !== undefined && shown.fault !== 'cancelled' && !isKnown) this.#noteFailure(shown)
     this.#apply(signal, call, end)
-    const isLate =
-      end.failure !== undefined && isSlow(call, elapsed) && faultRules[end.failure.fault].health === 'ifSlow'
+    const mayBeLate = end.failure !== undefined && faultRules[end.failure.fault].health === 'ifSlow'
+    // A call may be sent shortly before the deadline of its request.
+    const isLate = mayBeLate && isSlow(call, elapsed) && elapsed >= this.#options.ejection.silence.maxWait
     this.stuckReads.record(call, { isAnswered: signal === 'success', isLate }, elapsed)
     return signal
   }

@@ -7,8 +7,8 @@
  * | `databases` | of the databases of agents | the agent |
  * | `others` | others that the API process does not answer by itself, and that no other node may delay | the endpoint |
  *
- * A group is suspected when reads about `hangs` subjects got no response for half of their timeout, and none of the group
- * was answered since. One agent whose database is stuck, or one endpoint, is not enough. The reads in flight end then. Later
+ * A group is suspected when reads about `hangs` subjects got no response for half of their timeout, at least
+ * `silence.maxWait`, and none of the group was answered since. One agent whose database is stuck, or one endpoint, is not enough. The reads in flight end then. Later
  * ones fail at once, except for trials: one at a time, about another subject at once, otherwise at the times of
  * `suspicion.ts`. Any response to a read of the group ends this.
  */
@@ -71,7 +71,7 @@ export class StuckReads {
     return group?.suspicion && rejectionOf(group, group.suspicion.retryAfter)
   }
 
-  /** `isLate`: without a response for half of the timeout. `elapsed`: milliseconds on the node. */
+  /** `isLate`: without a response for so long. `elapsed`: milliseconds on the node. */
   record(call: UpstreamCall, { isAnswered, isLate }: { isAnswered: boolean; isLate: boolean }, elapsed: number): void {
     const group = this.#groupOf(call)
     if (group === undefined) return

@@ -5,8 +5,8 @@ import type { NodeCall } from '../../../src/core/node-call.ts'
 import { eventually } from '../../support/eventually.ts'
 import { clusterOf, envelope, fakeNode, get, put } from './fake-node.ts'
 
-const silence = { minWait: 40, maxWait: 80, probeTimeout: 2_000, probes: 2, pause: 20 }
-const TIMEOUT_MS = 300
+const silence = { minWait: 40, maxWait: 200, probeTimeout: 2_000, probes: 2, pause: 20 }
+const TIMEOUT_MS = 400
 /** The first trial of a subject that is known follows after this time. */
 const baseTime = 1_000
 
@@ -141,22 +141,26 @@ t.test('reads about one agent count once, and a response to one of another agent
   t.notOk(hangs())
 })
 
-t.test(
-  'one trial at a time: of an agent that is known to be stuck after a pause, of another one at once',
-  async (t) => {
-    const { read, sent, hangs, logged } = await start(t, (url) => AGENTS.test(url), { baseTime: 150 })
-    await Promise.all([1, 2, 3].map((id) => read(ofAgent(id))))
-    const trials = [1, 2, 4].map((id) => read(ofAgent(id)))
-    for (const result of await Promise.all(trials.slice(0, 2))) t.match(result, { sent: false })
-    t.match(await trials[2], { fault: 'timeout', sent: true })
-    t.match(await read(ofAgent(4)), { sent: false })
-    await eventually(async () => (await read(ofAgent(1))).ok === false && sent('/syscheck/1') === 2)
-    t.match(await read(['/sca/9', { agentData: '9' }]), { ok: true }, 'an agent whose database works')
-    t.notOk(hangs())
-    t.match(await read(ofAgent(1)), { fault: 'timeout', sent: true })
-    t.same(logged, ['node does not answer some reads', 'node answers all reads again'])
-  },
-)
+t.test('reads that were sent with little time left show nothing', async (t) => {
+  const { read, hangs } = await start(t, (url) => AGENTS.test(url))
+  const lost = await Promise.all([1, 2, 3, 4].map((id) => read(ofAgent(id, { timeout: silence.maxWait / 2 }))))
+  for (const result of lost) t.match(result, { fault: 'timeout', sent: true })
+  t.notOk(hangs())
+})
+
+t.test('one trial at a time: of a known agent after a pause, of another one at once', async (t) => {
+  const { read, sent, hangs, logged } = await start(t, (url) => AGENTS.test(url), { baseTime: 150 })
+  await Promise.all([1, 2, 3].map((id) => read(ofAgent(id))))
+  const trials = [1, 2, 4].map((id) => read(ofAgent(id)))
+  for (const result of await Promise.all(trials.slice(0, 2))) t.match(result, { sent: false })
+  t.match(await trials[2], { fault: 'timeout', sent: true })
+  t.match(await read(ofAgent(4)), { sent: false })
+  await eventually(async () => (await read(ofAgent(1))).ok === false && sent('/syscheck/1') === 2)
+  t.match(await read(['/sca/9', { agentData: '9' }]), { ok: true }, 'an agent whose database works')
+  t.notOk(hangs())
+  t.match(await read(ofAgent(1)), { fault: 'timeout', sent: true })
+  t.same(logged, ['node does not answer some reads', 'node answers all reads again'])
+})
 
 t.test('a trial whose client leaves decides nothing, and the next read is the trial', async (t) => {
   const { read, sent, recover } = await start(t, (url) => AGENTS.test(url))
