@@ -56,6 +56,12 @@ t.test('a complete audit has no faults', async (t) => {
   t.equal(last?.seq, 10)
 })
 
+t.test('the lock of a file, which a pattern of the shell names too, is left out', async (t) => {
+  const folder = t.testdir({ 'audit.lock': {}, audit: '' })
+  t.match(await verifyAudit([join(folder, 'audit'), join(folder, 'audit.lock')]), { records: 0, faults: [] })
+  await t.rejects(verifyAudit([join(folder, 'audit.lock')]), { code: 'EISDIR' })
+})
+
 t.test('each record that is changed, removed, duplicated, moved or cut is reported', async (t) => {
   const { lines, verify } = await written(t)
   for (let at = 0; at < lines.length - 1; at += 1) {
