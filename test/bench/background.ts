@@ -1,6 +1,6 @@
 /**
  * Counts the calls that idle replicas send to a simulated manager by themselves (`npm run bench:background`): with all
- * nodes up, and with one worker down. The figures of docs/operations.md, "Background traffic", are those of this script.
+ * nodes up, and with one worker down.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { startSimulator } from '../../packages/simulator/src/index.ts'

@@ -1,7 +1,7 @@
 /**
  * Measures how costs grow (`npm run bench:growth`): CPU time per hit with stored responses, connections and users, and
  * what replicas cost Redis and each other. Every response is verified. Prints the law of each row, and exits with 1 if a law
- * that docs/operations.md states does not hold.
+ * does not hold.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

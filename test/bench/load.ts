@@ -50,7 +50,7 @@ const END_MS = 50
 /**
  * In addition, with requests of many users: their credentials are verified again once a minute, and the other kinds take
  * longer than that, so the run would begin with the verification of all of them. In operation it is spread over the minute
- * (docs/operations.md#how-costs-grow).
+ * (docs/operations.md#sizing).
  */
 const USERS_START_SECONDS = 2
 const WARM_RESPONSES = 30_000

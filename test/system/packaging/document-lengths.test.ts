@@ -11,6 +11,8 @@ const limits: Readonly<Record<string, number>> = {
   'docs/assistants.md': 600,
   'docs/commands.md': 700,
   'docs/comparison.md': 750,
+  'docs/monitoring.md': 2500,
+  'docs/operations.md': 2500,
   'docs/production.md': 1500,
   'docs/redis.md': 800,
 }
