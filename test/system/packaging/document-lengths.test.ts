@@ -8,13 +8,17 @@ const MAX_SENTENCE = 18
 const limits: Readonly<Record<string, number>> = {
   'README.md': 750,
   'SECURITY.md': 650,
+  'docs/access.md': 1850,
   'docs/assistants.md': 600,
   'docs/commands.md': 700,
   'docs/comparison.md': 750,
+  'docs/installation.md': 1300,
+  'docs/migration.md': 1500,
   'docs/monitoring.md': 2500,
   'docs/operations.md': 2500,
   'docs/production.md': 1500,
   'docs/redis.md': 800,
+  'docs/troubleshooting.md': 2500,
 }
 
 for (const [path, limit] of Object.entries(limits)) {

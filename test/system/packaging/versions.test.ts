@@ -12,9 +12,10 @@ t.test('all files name the same release', async (t) => {
   t.match(parse(read('config/helm/manager-edge/Chart.yaml')), { version, appVersion: version }, 'Chart.yaml')
   t.match(read('Dockerfile'), `org.opencontainers.image.version="${version}"`, 'Dockerfile')
   t.match(read('config/kubernetes/manager-edge.yaml'), `manager-edge:${version}"`, 'the manifest')
-  const named = [...read('docs/installation.md').matchAll(/manager-edge[_-](\d+\.\d+\.\d+)/g)].map(([, found]) => found)
-  t.ok(named.length > 0)
-  t.strictSame([...new Set(named)], [version], 'docs/installation.md')
+  for (const path of ['docs/installation.md', 'docs/production.md']) {
+    const named = [...read(path).matchAll(/manager-edge[_-](\d+\.\d+\.\d+)/g)].map(([, found]) => found)
+    t.strictSame([...new Set(named)], [version], path)
+  }
   const released = [...read('CHANGELOG.md').matchAll(/^## \[(\d+\.\d+\.\d+)\]/gm)].map(([, found]) => found)
   t.equal(released[0], version, 'CHANGELOG.md')
 })
