@@ -148,6 +148,8 @@ export class ConcurrencyLimiter {
     if (result.ok) return result
     if (result.fault === 'overloaded') this.#flows.reject(entered, this.expectedTime(call.endpoint))
     this.#leave(call, entered, 0)
+    // Queued calls of the flow may be bulk now, and late.
+    if (isBulkFlow(entered.flow)) this.#startQueued()
     return result
   }
 
@@ -270,7 +272,7 @@ export class ConcurrencyLimiter {
   /** A long queue answers no call earlier than a short one. */
   #rejectLateBulk(): void {
     const now = this.#options.clock()
-    for (const call of this.#queue.takeAll('bulk', ({ waitsUntil }) => waitsUntil < now)) {
+    for (const call of this.#queue.takeAll('bulk', ({ waitsUntil }) => waitsUntil <= now)) {
       call.settle(this.#rejectOverloaded(call, 'too many bulk calls'))
     }
   }
@@ -334,10 +336,14 @@ export class ConcurrencyLimiter {
       isInTime: (wait = 0) => wait + this.#reservedTime(call.endpoint, timeout) <= deadline.remaining(),
       settle: (result: Acquisition) => {
         deadline.signal.removeEventListener('abort', onAbort)
+        clearTimeout(lateTimer)
         endWatch()
         resolve(result)
       },
     })
+    // While the node hangs, nothing else moves the queue.
+    const wait = timeout * BULK_SOJOURN_SHARE + 1
+    const lateTimer = Number.isFinite(wait) ? setTimeout(() => this.#startQueued(), wait).unref() : undefined
     this.#queue.add(queued)
     const endWatch = watchAbandonment(call, {
       onAbandon: () => leave(ABANDONED),
