@@ -23,8 +23,8 @@ const BURST_MS = 5000
 export interface Flow {
   readonly name: string
   /**
-   * `edge`: work of the edge itself, which is never bulk for this reason. `walk`: through a collection. `refresh`: of a response
-   * that the clients of a party use and that none awaits: a connection that many people share is not bulk because of it.
+   * `edge`: work of the edge itself, which is never bulk for this reason. `walk`: through a collection. `refresh`: of responses
+   * that the clients of a party use and that none awaits. It takes turns with the party, however many flows that has.
    */
   readonly kind: 'client' | 'edge' | 'walk' | 'party' | 'refresh'
   /** The flow itself if it belongs to no other. */
@@ -66,7 +66,7 @@ export class Flows {
     const party = call.flow === undefined ? undefined : this.#get(partyOf(call.flow), 'party')
     const caller = call.flow === undefined ? this.#get(call.caller, 'edge') : this.#get(call.flow, 'client', party)
     const isRefresh = call.presence?.isAwaited === false && party !== undefined && !isBulkFlow(caller)
-    const owner = isRefresh ? this.#get(party.name, 'refresh', party) : caller
+    const owner = isRefresh ? this.#get(party.name, 'refresh') : caller
     const page = owner.kind === 'client' ? pageOf(call.path) : undefined
     const isWalk = page !== undefined && page.list === owner.page?.list && page.offset > owner.page.offset
     if (page !== undefined) owner.page = page
@@ -86,7 +86,7 @@ export class Flows {
 
   /** Charges the usual node time of a call that gets no slot: a client that comes again at once always has a call waiting. */
   reject({ flow }: FlowCall, usualTime: number): void {
-    flow.recent += usualTime
+    if (flow.kind === 'client') flow.recent += usualTime
   }
 
   /** `nodeTime`: how long the call had a slot. */
