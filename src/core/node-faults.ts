@@ -64,13 +64,15 @@ export function errorCodeOf(
 
 /**
  * `up`: the latest call of all replicas was answered. `not tried`: no replica has called the node. `failing`: the latest
- * call failed, and the next is sent. `hangs`: the node accepts calls and answers none, or cannot carry them out.
+ * call failed, and the next is sent. `hangs`: the node accepts calls and answers none, or cannot carry them out. `stuck`: it
+ * does not answer some kind of reads.
  */
 export type NodeStateName =
   | 'up'
   | 'not tried'
   | 'failing'
   | 'hangs'
+  | 'stuck'
   | 'ejected'
   | 'drained'
   | 'cut off'

@@ -96,8 +96,8 @@ function stateOf(
 ): NodeStateName {
   const { name, addressed, listed, ejectedFor, hangs, cutOffFor, drain } = node
   if (drain !== undefined) return 'drained'
-  if (hangs) return 'hangs'
-  if (ejectedFor !== undefined) return 'ejected'
+  if (ejectedFor !== undefined) return hangs ? 'hangs' : 'ejected'
+  if (hangs) return 'stuck'
   if (cutOffFor !== undefined) return 'cut off'
   if (!addressed) return 'no address'
   if (contact !== 'answered') return contact

@@ -179,7 +179,7 @@ export interface NodeStatus {
   readonly drain?: Drain
   /** Milliseconds until the next probe of an ejected node. */
   readonly ejectedFor?: number
-  /** Whether the node accepts calls and answers none of them, or cannot carry them out. */
+  /** Whether the node accepts calls and answers none of them, or none of some kind. */
   readonly hangs?: boolean
   /** Milliseconds for which calls that another node passes on to this one fail at once. */
   readonly cutOffFor?: number

@@ -7,6 +7,7 @@ const pillOf: Readonly<Record<NodeSummary['state'], string>> = {
   'not tried': '',
   failing: 'warn',
   hangs: 'bad',
+  stuck: 'bad',
   drained: '',
   ejected: 'bad',
   'cut off': 'bad',

@@ -71,7 +71,7 @@ function withReports(nodes: readonly NodeState[], replicas: readonly ReplicaSumm
   return nodes.map((node) => {
     if (node.state !== 'failing') return node
     const ofNode = reports.filter(({ name }) => name === node.name)
-    const known = ofNode.find(({ state }) => state === 'ejected' || state === 'hangs')
+    const known = ofNode.find(({ state }) => state === 'ejected' || state === 'hangs' || state === 'stuck')
     const found =
       known ?? (node.lastFailure === undefined ? ofNode.find(({ state }) => state === 'failing') : undefined)
     return found?.lastFailure === undefined ? node : { ...node, state: found.state, lastFailure: found.lastFailure }
@@ -129,12 +129,13 @@ const UNUSED: readonly NodeState['state'][] = ['drained', 'no address']
 function nodeProblems(nodes: readonly NodeState[]): FoundProblem[] {
   const used = nodes.filter(({ state }) => !UNUSED.includes(state))
   const blocked = used.filter(({ state, lastFailure }) => state === 'ejected' && lastFailure?.fault === 'blocked')
-  const hanging = used.filter(({ state }) => state === 'hangs')
+  const stuck = used.filter(({ state }) => state === 'stuck')
+  const hanging = [...used.filter(({ state }) => state === 'hangs'), ...stuck]
   const unreachable = used.filter(
     (node) => (node.state === 'ejected' || node.state === 'failing') && !blocked.includes(node),
   )
   const cutOff = used.filter(({ state }) => state === 'cut off')
-  const lost = [...blocked, ...hanging, ...unreachable].length
+  const lost = [...blocked, ...hanging, ...unreachable].length - stuck.length
   const failure = unreachable[0]?.lastFailure
   const reason = failure === undefined ? '' : `${failure.fault}: ${failure.detail}. `
   const shares = (named: readonly NodeState[], what: string) => `${named.length} of ${used.length} nodes ${what}`

@@ -114,6 +114,11 @@ t.test('a node that blocks the address of the edge is another problem than a nod
   t.strictSame(kinds({ nodes }), ['addressBlocked'])
 })
 
+t.test('a node that does not answer some reads hangs, and is still a node that answers', async (t) => {
+  t.strictSame(kinds({ nodes: () => [nodeState('master', { state: 'stuck' })] }), ['nodeHangs'])
+  t.strictSame(kinds({ nodes: () => [nodeState('master', { state: 'hangs' })] }), ['noNode', 'nodeHangs'])
+})
+
 t.test('a node that is cut off, and a budget that is used up', async (t) => {
   t.strictSame(kinds({ nodes: () => [nodeState('worker-1', { state: 'cut off' })] }), ['nodeCutOff'])
   const used = (calls: number) => nodeState('master', { budget: { used: calls, limit: 300 } })
