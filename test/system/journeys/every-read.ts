@@ -1,0 +1,184 @@
+/** Every read of each contract through the edge, behind each layout, in each mode of distribution and of credentials. */
+import type { Test } from 'tap'
+import { type NewerUser, startSimulator } from '../../../packages/simulator/src/index.ts'
+import { exampleOf } from '../../../src/admin/openapi/example.ts'
+import { compilePolicy } from '../../../src/cache/policy.ts'
+import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
+import { catalogue } from '../../../src/catalogue/index.ts'
+import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
+import { cacheGroups } from '../../../src/config/schema.ts'
+import { startFaultProxy } from '../../faults/proxy.ts'
+import { merge, type RunningEdge, type Settings, SHORT_CONTACTS, startEdge } from '../../support/edge.ts'
+
+const PASSWORD = 'only-for-tests'
+const SILENCE = { minWait: 200, maxWait: 400, probeTimeout: 200, probes: 2, pause: 100 }
+const USERS = { ann: { password: 'ann-pw', roles: ['administrator'] } } satisfies Record<string, NewerUser>
+
+export interface Rig {
+  readonly name: string
+  readonly layout: 'classic' | 'newer'
+  readonly isDistributed: boolean
+  readonly settings: Settings
+  readonly passthrough?: true
+}
+
+const passthrough = {
+  cluster: { credentials: { mode: 'passthrough', username: null, password: null } },
+  access: { users: null, roles: null },
+}
+
+export const rigs: readonly Rig[] = [
+  { name: 'classic nodes that distribute', layout: 'classic', isDistributed: true, settings: {} },
+  {
+    name: 'classic nodes, the edge distributes',
+    layout: 'classic',
+    isDistributed: false,
+    settings: { cluster: { distribution: 'edge' } },
+  },
+  {
+    name: 'classic nodes, users of the manager',
+    layout: 'classic',
+    isDistributed: true,
+    settings: merge(passthrough, { access: { roles: { edge: ['administrator'] } } }),
+    passthrough: true,
+  },
+  {
+    name: 'newer nodes, both contracts',
+    layout: 'newer',
+    isDistributed: true,
+    settings: { cluster: { layout: 'newer' }, listen: { secondPort: 0 } },
+  },
+  {
+    name: 'newer nodes, both contracts, users of the manager',
+    layout: 'newer',
+    isDistributed: true,
+    settings: merge(passthrough, {
+      cluster: { layout: 'newer' },
+      listen: { secondPort: 0 },
+      access: { roles: { ann: ['administrator'] } },
+    }),
+    passthrough: true,
+  },
+]
+
+export interface Asked {
+  readonly contract: 'classic' | 'newer'
+  readonly path: string
+}
+
+export interface Stored extends Asked {
+  /** Whether a second page can be computed: the collection has snapshots, or stored parts of nodes, and more than one row. */
+  readonly hasPages: boolean
+}
+
+export const LOGIN = { contract: 'classic', path: '/security/user/authenticate' } as const
+
+export interface Reply {
+  readonly status: number
+  readonly cache: string
+  readonly text: string
+  readonly hasAge: boolean
+}
+
+export const describe = ({ status, cache, text }: Reply) => `${status} ${cache} ${text.slice(0, 150)}`
+
+function hasSecondPage(endpoint: Endpoint, text: string): boolean {
+  const policy = compilePolicy(endpoint)
+  if (typeof policy === 'string' || endpoint.method !== 'GET') return false
+  const isOfParts = endpoint.target.kind === 'severalNodes'
+  // The text around a page without rows is that of a node.
+  const total = Number(/"(?:totalItems|total_affected_items)":\s*(\d+)/.exec(text)?.[1])
+  return (policy.snapshot !== undefined || isOfParts) && total > 1
+}
+
+/** Clients act at once on a verdict: it is never served stale. */
+const VALIDATION = /configuration\/validation/
+
+export const limited = (path: string, limit: number) => path.replace(/([?&]limit=)\d+/, `$1${limit}`)
+
+const readsOf = (records: readonly Endpoint[]) => records.filter(({ method }) => method === 'GET')
+
+export const contractsOf = ({ layout }: Rig) =>
+  layout === 'newer' ? (['classic', 'newer'] as const) : (['classic'] as const)
+
+/** Returns the settings of the cache by which each response has this lifetime. */
+export const cacheFor = (ttl: string, redisUrl: string): Settings => ({
+  redis: { url: redisUrl },
+  ttl: Object.fromEntries(cacheGroups.map((group) => [group, ttl])),
+  endpoints: { '/manager/info': ttl },
+  staleIfError: '0s',
+  outage: '1h',
+})
+
+/** Starts a replica for each of the settings of a cache. All have the same nodes, each behind a proxy. */
+export async function start(t: Test, rig: Rig, caches: readonly Settings[]) {
+  const { layout, isDistributed, settings, passthrough } = rig
+  const simulator = await startSimulator({
+    layout,
+    agents: 6,
+    workers: 1,
+    password: PASSWORD,
+    username: 'edge',
+    ...(layout === 'newer' && passthrough && { newer: { users: USERS } }),
+    distributed: isDistributed,
+  })
+  t.teardown(() => simulator.close())
+  const proxies = await Promise.all(simulator.nodes.map(({ url }) => startFaultProxy(Number(new URL(url).port))))
+  t.teardown(() => Promise.all(proxies.map((proxy) => proxy.close())))
+  const nodes = simulator.nodes.map((node, at) => ({ ...node, url: `http://127.0.0.1:${proxies[at]?.port}` }))
+  const base: Settings = {
+    cluster: { discover: false, limits: { perMinute: 0 } },
+    access: { limits: { requestsPerSecond: 100_000 } },
+  }
+  const open = async (cache: Settings) => {
+    const edge = await startEdge({
+      nodes,
+      password: PASSWORD,
+      times: { cluster: { ejection: { silence: SILENCE }, contactTimes: SHORT_CONTACTS } },
+      settings: merge(merge(base, { cache }), settings),
+    })
+    t.teardown(() => edge.close())
+    return edge
+  }
+  const edges: RunningEdge[] = []
+  for (const cache of caches) edges.push(await open(cache))
+  // Of all replicas: they share their keys, and a token of the manager that was accepted.
+  const [first] = edges as [RunningEdge]
+  const account = layout === 'newer' ? 'ann:ann-pw' : `edge:${PASSWORD}`
+  const basic = passthrough ? `Basic ${btoa(account)}` : first.authorization('admin')
+  const login = async (): Promise<string> => {
+    const url = `${first.secondUrl}/security/user/authenticate?raw=true`
+    return (await fetch(url, { method: 'POST', headers: { authorization: basic } })).text()
+  }
+  const token = layout === 'newer' ? `Bearer ${await login()}` : basic
+  const ask = async (at: number, { contract, path }: Asked, method = 'GET'): Promise<Reply> => {
+    const url = contract === 'newer' ? edges[at]?.secondUrl : edges[at]?.url
+    const authorization = contract === 'newer' ? token : basic
+    const response = await fetch(`${url}${path}`, { method, headers: { authorization } })
+    const text = await response.text()
+    const { status, headers } = response
+    return { status, cache: `${headers.get('cache-status')}`, text, hasAge: headers.has('age') }
+  }
+  const setAll = (kind: 'refuse' | 'pass') => Promise.all(proxies.map((proxy) => proxy.set({ kind })))
+  /** Sends each read twice, and returns those that are stored. */
+  const store = async (t: Test, at: number): Promise<readonly Stored[]> => {
+    const contracts = contractsOf(rig)
+    const all = contracts.flatMap((contract) =>
+      readsOf(contract === 'classic' ? catalogue : newerContract).map((endpoint) => ({
+        endpoint,
+        contract,
+        path: exampleOf(endpoint).url,
+      })),
+    )
+    const stored: Stored[] = []
+    for (const { endpoint, ...asked } of all) {
+      await ask(at, asked)
+      const { status, cache, text } = await ask(at, asked)
+      if (status === 200 && /; (?:hit|stored)/.test(cache) && !VALIDATION.test(asked.path))
+        stored.push({ ...asked, hasPages: hasSecondPage(endpoint, text) })
+    }
+    t.ok(stored.length > 60 * contracts.length, `${stored.length} of ${all.length} reads are stored`)
+    return stored
+  }
+  return { ask, setAll, store, simulator }
+}
