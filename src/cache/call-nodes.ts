@@ -121,7 +121,8 @@ export async function storeResponse(
 ): Promise<Fetched> {
   const { policy, key, tags, info } = context.target
   const epochs = lookup.kind === 'unavailable' || lookup.epochs.fenced ? undefined : lookup.epochs
-  if (epochs === undefined || !isStorable(response)) return { result: unstoredResult(response) }
+  const isComputed = response.kind === 'envelope' && response.origin.kind === 'computed'
+  if ((epochs === undefined && !isComputed) || !isStorable(response)) return { result: unstoredResult(response) }
   const { clusterStatus, oldestPartAge: initialAge, partsFreshFor } = partsOf(response.origin)
   const lifetimes = lifetimesOf(ports, context)
   // Without parts that were stored here, the age is that of a cache in front of the node.
@@ -132,7 +133,7 @@ export async function storeResponse(
   const times = { ttl: age + freshFor, ...staleTimesOf(stale, lifetimes, fetchTime), fetchTime }
   const stored: StoredRead = { ...(await contentOf(response)), ...times, clusterStatus }
   const result = { kind: 'cacheable', response, entry: { response: stored, age } } as const
-  if (freshFor <= 0) return { result }
+  if (epochs === undefined || freshFor <= 0) return { result }
   return { result, storing: ports.store.store({ key, tags, epochs, stored, initialAge, info }) }
 }
 

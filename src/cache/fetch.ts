@@ -21,7 +21,7 @@ import {
 } from './call-nodes.ts'
 import { staleRuleOf } from './policy.ts'
 import { type Shared, SingleFlight } from './single-flight.ts'
-import type { ServeSnapshot, Snapshots } from './snapshots/stage.ts'
+import type { Snapshots, StoredSource } from './snapshots/stage.ts'
 import { epochsText } from './stores/epochs.ts'
 import { usualLifetime } from './stores/local-entries.ts'
 
@@ -84,8 +84,9 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
     /** Whether the fetch of the response, or another one from the node that is asked first, takes longer than usual. */
     isLate: (context: ReadContext) =>
       ports.lateFetches.isLate(lateKeyOf(ports, context), ports.waitForRead(context.request, 0)),
-    /** Answers from a snapshot that `serve` returns for its lookup. Resolves to undefined if there is none. */
-    computeStale: (context: ReadContext, serve: ServeSnapshot) => computeShared(context, serve).catch(() => undefined),
+    /** Answers from a snapshot that `source` serves. Resolves to undefined if there is none. */
+    computeStored: (context: ReadContext, source: StoredSource) =>
+      computeShared(context, source).catch(() => undefined),
     /** Shares any call in flight for the same epochs. */
     fetchShared: async (context: ReadContext): Promise<FetchResult> => {
       const computed = await computeShared(context)
@@ -132,10 +133,11 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
   }
 
   /** Answers from a snapshot of the collection. Resolves to undefined if the nodes must answer. */
-  async function computeShared(context: ReadContext, serveStale?: ServeSnapshot): Promise<FetchResult | undefined> {
-    if (context.target.policy.snapshot === undefined || context.lookup.kind === 'unavailable') return undefined
+  async function computeShared(context: ReadContext, source?: StoredSource): Promise<FetchResult | undefined> {
+    if (context.target.policy.snapshot === undefined) return undefined
+    if (context.lookup.kind === 'unavailable' && source === undefined) return undefined
     const started = ports.clock()
-    const computation = await snapshots.find(context.request, serveStale)
+    const computation = await snapshots.find(context.request, source)
     if (computation === undefined) return undefined
     const run = async (): Promise<FetchResult | undefined> => {
       const response = await computation.run(started)
@@ -150,7 +152,8 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
       if (computation.isCostly) context.request.cost.charge()
     }
     const work = { onStart, run, continuesWithoutCallers: true }
-    const id = serveStale === undefined ? sharedId(context) : `${sharedId(context)} stale`
+    const suffix = source === undefined ? '' : ` stored${source.isOnlySource ? ', no other source' : ''}`
+    const id = `${sharedId(context)}${suffix}`
     return (await computations.join(id, context.request.client, work)).value
   }
 }

@@ -1,5 +1,5 @@
 /** The stage around reads: serves stored responses, fetches the others, and refreshes much-used ones ahead of expiry. */
-import { type CacheStatus, isStaleIfError, OUTAGE, WITHOUT_REDIS } from '../core/cache.ts'
+import { type CacheStatus, isDegraded, OUTAGE, WITHOUT_REDIS } from '../core/cache.ts'
 import { errorNumberOf, isOutageFailure, nodeFailureOf, OWNER_UNKNOWN } from '../core/envelope.ts'
 import {
   arrivalLimitOf,
@@ -14,18 +14,16 @@ import {
   type AgedResponse,
   type EnvelopeResponse,
   type Hit,
-  type Lookup,
   type ReadResponse,
   responseOf,
   type StoredOrigin,
-  type StoredRead,
   type StoredResponse,
 } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { type CachePorts, type FetchResult, lifetimesOf, type ReadContext } from './call-nodes.ts'
 import { createDivergenceCheck, type DivergenceCheck } from './compare-responses.ts'
 import { createFetcher, type Fetcher, lateAfter } from './fetch.ts'
-import { EVERYONE } from './key.ts'
+import { type CacheTarget, EVERYONE } from './key.ts'
 import { MAX_AUTOMATIC_MS, staleRuleOf } from './policy.ts'
 import {
   createRefreshAhead,
@@ -34,7 +32,7 @@ import {
   type WaitingRefreshes,
 } from './refresh-ahead.ts'
 import type { SnapshotPorts } from './snapshots/build.ts'
-import { createSnapshots } from './snapshots/stage.ts'
+import { createSnapshots, type StoredSource } from './snapshots/stage.ts'
 
 export interface ReadThroughPorts extends CachePorts {
   readonly refreshAhead: RefreshAheadOptions
@@ -98,28 +96,50 @@ function respond(path: ReadPath, context: ReadContext): ReadResponse | Promise<R
 }
 
 /**
- * Without Redis, no replica knows what the others write. If the operator prefers stale responses, those of the local tier are
- * served and marked. If no other replica writes, the fresh ones are as good as ever.
+ * Without Redis, no replica knows what the others write. If the operator prefers stale responses, those of the local tier, and
+ * what its snapshots determine, are served and marked. If no other replica writes, the fresh ones are as good as ever.
  */
 function respondWithoutRedis(path: ReadPath, context: ReadContext): ReadResponse | Promise<ReadResponse> {
   const { ports, fetcher } = path
-  const { target, request } = context
-  const mayServe = request.reuse === 'allowed' && nodeOf(request) === undefined
-  const serveUntil = (boundOf: (stored: StoredRead) => number): ReadResponse | undefined => {
-    const found = mayServe ? ports.store.lookupWithoutRedis?.(target.key, target.tags) : undefined
+  const { request } = context
+  const isCalled = !ports.servesWithoutRedis() && !ports.isOnlyReplica()
+  if (isCalled || request.reuse !== 'allowed' || nodeOf(request) !== undefined)
+    return fetcher.fetchLatest(context, false).then(({ response }) => response)
+  return serveLocal(path, context)(context.target) ?? computeOrCall(path, context)
+}
+
+async function computeOrCall(path: ReadPath, context: ReadContext): Promise<ReadResponse> {
+  const { fetcher } = path
+  const find = async (serve: StoredSource['serve'], isOnlySource = false): Promise<ReadResponse | undefined> => {
+    const computed = await fetcher.computeStored(context, { serve, isOnlySource, isLocal: true })
+    return computed && toResponse(computed, 'uri-miss')
+  }
+  const computed = await find(serveLocal(path, context))
+  if (computed !== undefined) return computed
+  const fetching = fetcher.fetchLatest(context, false)
+  const failure = await failureOf(fetching)
+  if (failure !== undefined) {
+    const serve = serveLocal(path, context, failure)
+    const stale = serve(context.target) ?? (await find(serve, isOutage(context, failure)))
+    if (stale !== undefined) return stale
+  }
+  return (await fetching).response
+}
+
+/** Returns what serves the local tier while Redis is unreachable. `failure`: why the nodes did not answer; absent: they were not asked. */
+function serveLocal({ ports }: ReadPath, context: ReadContext, failure?: StaleReason) {
+  return ({ key, tags }: Pick<CacheTarget, 'key' | 'tags'>): ReadResponse | undefined => {
+    const found = ports.store.lookupWithoutRedis?.(key, tags)
     if (found === undefined) return undefined
-    const isFresh = found.age < found.response.ttl
-    if (isFresh && ports.isOnlyReplica()) return serve(found, { hit: true })
-    const isServed = ports.servesWithoutRedis() && found.age < found.response.ttl + boundOf(found.response)
+    const { ttl, staleIfError, staleInOutage } = found.response
+    if (ports.isOnlyReplica()) {
+      if (failure !== undefined) return serveStale(context, found, { status: { fwd: 'uri-miss' }, reason: failure })
+      if (found.age < ttl) return serve(found, { hit: true })
+    }
+    const bound = failure !== undefined && isOutage(context, failure) ? staleInOutage : staleIfError
+    const isServed = ports.servesWithoutRedis() && found.age < ttl + bound
     return isServed ? serve(found, { hit: true, detail: WITHOUT_REDIS }) : undefined
   }
-  const local = serveUntil(({ staleIfError }) => staleIfError)
-  if (local !== undefined) return local
-  const fetching = fetcher.fetchLatest(context, false)
-  return failureOf(fetching).then(async (failure) => {
-    const isServed = failure !== undefined && isOutage(context, failure)
-    return (isServed ? serveUntil(({ staleInOutage }) => staleInOutage) : undefined) ?? (await fetching).response
-  })
 }
 
 function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): ReadResponse | Promise<ReadResponse> {
@@ -302,15 +322,15 @@ async function failureOf(fetching: Promise<FetchResult | 'late'>): Promise<Stale
  * it is fresh: the request wanted a newer one.
  */
 async function findStale(path: ReadPath, context: ReadContext, reason: StaleReason): Promise<ReadResponse | undefined> {
-  const { key, tags } = context.target
   const fwd = forwardReasonOf(context)
-  const serveFound = (lookup: Lookup) =>
-    lookup.kind === 'hit' && !lookup.epochs.fenced
-      ? serveStale(context, lookup, { status: { fwd }, reason })
-      : undefined
-  const own = fwd === 'stale' ? serveFound(await path.ports.store.lookup(key, tags)) : undefined
+  const serveFound: StoredSource['serve'] = async ({ key, tags }) => {
+    const lookup = await path.ports.store.lookup(key, tags)
+    if (lookup.kind !== 'hit' || lookup.epochs.fenced) return undefined
+    return serveStale(context, lookup, { status: { fwd }, reason })
+  }
+  const own = fwd === 'stale' ? await serveFound(context.target) : undefined
   if (own !== undefined) return own
-  const computed = await path.fetcher.computeStale(context, serveFound)
+  const computed = await path.fetcher.computeStored(context, { serve: serveFound })
   return computed && toResponse(computed, fwd)
 }
 
@@ -349,14 +369,14 @@ function toResponse(result: FetchResult, fwd: NonNullable<CacheStatus['fwd']>): 
   const from = response.kind === 'envelope' && response.origin.kind === 'computed' ? response.origin.from : undefined
   const ttl = entry.response.ttl - entry.age
   const status: CacheStatus =
-    from === 'stored'
-      ? { hit: true, ttl, detail: 'snapshot' }
+    from === 'stored' || from === WITHOUT_REDIS
+      ? { hit: true, ttl, detail: from === 'stored' ? 'snapshot' : from }
       : {
           fwd,
           ...(stored && !collapsed && { stored }),
           ...(collapsed && { collapsed }),
           ttl,
-          ...(from !== undefined && { detail: isStaleIfError(from) ? from : 'snapshot' }),
+          ...(from !== undefined && { detail: isDegraded(from) ? from : 'snapshot' }),
         }
   const { response: entered, age } = entry
   if (response.kind === 'snapshot') return { ...response, cached: { response: entered, age, status } }

@@ -16,6 +16,13 @@ export function isStaleIfError(detail: string | undefined): detail is StaleIfErr
   return detail === OUTAGE || detail?.startsWith('stale-if-error/') === true
 }
 
+/** The detail of a response that is served because nodes fail or Redis is unreachable. */
+export type DegradedDetail = StaleIfError | typeof WITHOUT_REDIS
+
+export function isDegraded(detail: string | undefined): detail is DegradedDetail {
+  return detail === WITHOUT_REDIS || isStaleIfError(detail)
+}
+
 /** Whether a response with this detail may be older than its freshness lifetime. */
 export function isStale(detail: string | undefined): detail is string {
   return detail === OUTAGE || detail?.startsWith('stale-') === true

@@ -1,14 +1,15 @@
 import type { Readable } from 'node:stream'
 import type { Tag } from '../catalogue/endpoint.ts'
-import {
-  type CacheStatus,
-  type IndexEntry,
-  type IndexPage,
-  type IndexWindow,
+import type {
+  CacheStatus,
+  DegradedDetail,
+  IndexEntry,
+  IndexPage,
+  IndexWindow,
   OUTAGE,
-  type PurgeOutcome,
-  type PurgeScope,
-  type StaleIfError,
+  PurgeOutcome,
+  PurgeScope,
+  WITHOUT_REDIS,
 } from './cache.ts'
 
 export type EdgeResponse = FileResponse | EnvelopeResponse
@@ -74,6 +75,9 @@ export interface NodeOrigin {
   readonly isProblem: boolean
 }
 
+/** The detail that a joined response has if one of its parts has it. */
+export type PartMark = typeof OUTAGE | typeof WITHOUT_REDIS
+
 /** What the parts say about the response that was made of them. */
 export interface MadeOfParts {
   /** The value of `Cluster-Status`, with one member for each node that was called; empty: the edge joined nothing. */
@@ -87,8 +91,8 @@ export interface MadeOfParts {
   readonly oldestPartAge: number
   /** How long all stored parts are still fresh, in milliseconds; not positive if one is stale, Infinity without any. */
   readonly partsFreshFor: number
-  /** A part is served because no node answers that could answer it. */
-  readonly isInOutage: boolean
+  /** A part is served because Redis is unreachable, or because no node answers that could answer it. */
+  readonly mark: PartMark | undefined
 }
 
 /** Of how many agents a response has the rows. */
@@ -126,8 +130,8 @@ export interface SnapshotOrigin extends MadeOfParts {
 /** Computed from a snapshot of the collection. */
 export interface ComputedOrigin extends MadeOfParts {
   readonly kind: 'computed'
-  /** From a stored one without a call, from one that was fetched for it, or from an expired one because nodes fail. */
-  readonly from: 'stored' | 'fetched' | StaleIfError
+  /** From a stored one without a call, from one that was fetched for it, or from one that is served because nodes fail or Redis is unreachable. */
+  readonly from: 'stored' | 'fetched' | DegradedDetail
 }
 
 /** A response that may be stored: clients may store and revalidate it too. */
@@ -175,7 +179,7 @@ export const NO_PARTS: MadeOfParts = {
   completeness: 'complete',
   oldestPartAge: 0,
   partsFreshFor: Number.POSITIVE_INFINITY,
-  isInOutage: false,
+  mark: undefined,
 }
 
 /** Returns how the cache handled a response; `undefined`: it may not be stored. */
@@ -183,11 +187,11 @@ export function cachedOf({ origin }: EnvelopeResponse): CachedResponse | undefin
   return origin.kind === 'stored' || origin.kind === 'fetched' ? origin : undefined
 }
 
-/** Returns the same of a response that the cache did not handle itself: a trial, or parts that are served in an outage. */
+/** Returns the same of a response that the cache did not handle itself: a trial, or parts that are marked. */
 export function uncachedStatusOf(origin: Origin): CacheStatus | undefined {
   if (origin.kind === 'trial') return origin.status
-  const { isInOutage, partsFreshFor } = partsOf(origin)
-  return isInOutage ? { fwd: 'uri-miss', ttl: partsFreshFor, detail: OUTAGE } : undefined
+  const { mark, partsFreshFor } = partsOf(origin)
+  return mark && { fwd: 'uri-miss', ttl: partsFreshFor, detail: mark }
 }
 
 /** Returns a stored response as it was before it was stored. */

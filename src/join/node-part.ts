@@ -2,7 +2,7 @@
  * The response of one node within a joined response, as a value: the failure of one node must not fail the others. And its
  * rows, in pages that are fetched when a merge needs them.
  */
-import { isStale } from '../core/cache.ts'
+import { isDegraded, isStale } from '../core/cache.ts'
 import { parseBodyInTurns, TRANSIENT_ERRORS } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
 import { throwIfAbandoned } from '../core/presence.ts'
@@ -68,8 +68,8 @@ async function toNodePart(response: EdgeResponse): Promise<NodePart> {
   }
   const cached = cachedOf(response)
   const detail = cached?.status.detail
-  // A response may be fresh and still be `stale-if-error`: the request wanted a newer one.
-  const stale = isStale(detail) ? detail : undefined
+  // A response may be fresh and still be `stale-if-error`: the request wanted a newer one, or `without-redis`.
+  const stale = isStale(detail) || isDegraded(detail) ? detail : undefined
   const own = nodeOriginOf(origin)
   const now = performance.now()
   return {

@@ -1,5 +1,5 @@
 /** The node report of a joined response: what each node contributed, how old it is, and why nodes failed. */
-import { OUTAGE } from '../core/cache.ts'
+import { OUTAGE, WITHOUT_REDIS } from '../core/cache.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import type { NodeContribution } from '../core/events.ts'
 import { type Coverage, formatCoverage, type JoinedOrigin, type MadeOfParts, NO_PARTS } from '../core/response.ts'
@@ -36,6 +36,7 @@ export class NodeReport {
    */
   #freshFor = Number.POSITIVE_INFINITY
   #isUnstorable = false
+  #mark: MadeOfParts['mark']
   readonly #coverage = new Map<string, Coverage>()
 
   /** `nodes`: in the order of the report; others follow. `startedAt`: by performance.now(). `hasRows`: whether nodes return rows. */
@@ -52,6 +53,8 @@ export class NodeReport {
     if (part.isHit) entry.hits += 1
     else entry.rtt = performance.now() - this.#startedAt
     if (part.stale !== undefined) entry.stale = part.stale
+    // Only reads that are marked as without Redis may be older than an acknowledged write.
+    if (part.stale === WITHOUT_REDIS || (part.stale === OUTAGE && this.#mark === undefined)) this.#mark = part.stale
     if (part.isUnstorable) this.#isUnstorable = true
     this.#oldest = Math.min(this.#oldest, part.asOf)
     this.#freshFor = Math.min(this.#freshFor, part.freshUntil - performance.now())
@@ -108,7 +111,7 @@ export class NodeReport {
       completeness: this.#completeness,
       oldestPartAge: Math.max(0, this.#startedAt - this.#oldest),
       partsFreshFor: this.#freshFor,
-      isInOutage: [...this.#nodes.values()].some(({ stale }) => stale === OUTAGE),
+      mark: this.#mark,
     }
   }
 

@@ -117,10 +117,10 @@ async function representUncached(response: EnvelopeResponse, preferences: Prefer
   const { status, body, origin } = response
   const bytes = preferences.pretty ? await indentWithin(body) : body
   const headers = origin.kind === 'edge' ? Object.entries(origin.headers).flat() : []
-  const { clusterStatus, oldestPartAge, isInOutage } = partsOf(origin)
+  const { clusterStatus, oldestPartAge, mark } = partsOf(origin)
   const cache = uncachedStatusOf(origin)
   const stableHeaders = [...headers, ...clusterHeaders(clusterStatus), ...contentHeaders(bytes, isProblem(response))]
-  const age = isInOutage ? ['age', String(Math.floor(oldestPartAge / 1000))] : []
+  const age = mark ? ['age', String(Math.floor(oldestPartAge / 1000))] : []
   const ownHeaders = cache === undefined ? [] : [...age, 'cache-status', cacheStatus(cache)]
   return { status, stableHeaders, ownHeaders, bytes }
 }

@@ -60,6 +60,8 @@ interface HeldRows {
  * text, which is half of what they take.
  */
 const OVERHEAD_BYTES = 8 * 1024
+/** Rows of which some are missing are read again after this time. */
+const MISSING_MS = 1000
 /** Collections whose counts are remembered, in each of two generations. */
 const MAX_COUNTED = 1000
 
@@ -138,12 +140,22 @@ export class SnapshotRows {
 
   /** Returns the rows of a snapshot; undefined if some of them are missing. `ms`: how long they may be needed. */
   find(place: Place, head: SnapshotHead, source: Source, ms: number): StoredRows {
-    const known = this.#rows.get(sideOf(place, head))
-    if (known?.head.id === head.id) return known.rows
+    const held = this.held(place, head)
+    if (held !== undefined) return held
     const rows = this.#read(place, head, source)
-    // Also if some are missing: each query would read the others again.
     this.#put(place, head, rows, ms)
+    // Each query would read the others again, and Redis may return those that are missing later.
+    const pause = () => {
+      if (this.#rows.peek(sideOf(place, head))?.rows === rows) this.#put(place, head, rows, Math.min(ms, MISSING_MS))
+    }
+    rows.then((found) => found ?? pause(), pause)
     return rows
+  }
+
+  /** As `find`, in the memory of this process alone. */
+  held(place: Place, head: SnapshotHead): StoredRows | undefined {
+    const known = this.#rows.get(sideOf(place, head))
+    return known?.head.id === head.id ? known.rows : undefined
   }
 
   #put(place: Place, head: SnapshotHead, rows: StoredRows, ms: number): void {

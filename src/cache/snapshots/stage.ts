@@ -4,7 +4,7 @@
  * refreshes and purges hold for it as for a response. A computed response is stored like a joined one, with
  * the age and the rest of the lifetime of its only part.
  */
-import { isStaleIfError, OUTAGE } from '../../core/cache.ts'
+import { isDegraded, OUTAGE } from '../../core/cache.ts'
 import { envelopeOf, isNodeFailure } from '../../core/envelope.ts'
 import { arrivalLimitOf, type EdgeRead, type Handler, NO_COST } from '../../core/request.ts'
 import {
@@ -32,8 +32,15 @@ import { parseHead, type SnapshotHead } from './rows.ts'
 
 export type Snapshots = ReturnType<typeof createSnapshots>
 
-/** Returns the response of a lookup that is served because nodes fail; `undefined`: none is. */
-export type ServeSnapshot = (lookup: Lookup) => ReadResponse | undefined
+/** How a stored snapshot is served because nodes fail or Redis is unreachable. */
+export interface StoredSource {
+  /** No node answers either: rows that these leave in any order have that of the snapshot. */
+  readonly isOnlySource?: boolean
+  /** Redis is not asked for the rows. */
+  readonly isLocal?: true
+  /** Returns what is stored in this place of the cache; `undefined`: nothing that may be served. */
+  serve(target: CacheTarget): ReadResponse | undefined | Promise<ReadResponse | undefined>
+}
 
 /** Returns the snapshot that can answer a request, and its place in the cache; `undefined`: there is none. */
 export function derivableOf(
@@ -65,22 +72,22 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
     fetch: (request: EdgeRead) => (request.extent === 'allRows' ? build(request) : callNode(request)),
     /**
      * Finds the snapshot that can answer a request; `undefined`: nodes must. Rejects as a fetch that the request waits for.
-     * `serveStale`: no fetch can succeed, so only what it returns is used.
+     * `source`: no fetch is made, so only what it returns is used.
      */
-    find: (request: EdgeRead, serveStale?: ServeSnapshot) => {
+    find: (request: EdgeRead, source?: StoredSource) => {
       const derivable = request.reuse === 'noCache' ? undefined : derivableOf(ports, request)
-      return derivable === undefined ? undefined : find(derivable, serveStale)
+      return derivable === undefined ? undefined : find(derivable, source)
     },
   }
 
-  async function find(derivable: Derivable, serveStale?: ServeSnapshot): Promise<Computation | undefined> {
+  async function find(derivable: Derivable, source?: StoredSource): Promise<Computation | undefined> {
     const { request, target, snapshot } = derivable
     const { key, policy } = target
-    const lookup = await store.lookup(key, target.tags)
-    if (serveStale !== undefined) {
-      const stale = serveStale(lookup)
-      return stale?.kind === 'snapshot' ? prepare(derivable, stale) : undefined
+    if (source !== undefined) {
+      const stored = await source.serve(target)
+      return stored?.kind === 'snapshot' ? prepare(derivable, stored, source) : undefined
     }
+    const lookup = await store.lookup(key, target.tags)
     if (lookup.kind === 'unavailable' || lookup.epochs.fenced) return undefined
     const total = lookup.kind === 'hit' ? parseHead(lookup.response)?.totalItems : undefined
     if (total !== undefined) demands.noteTotal(key, total)
@@ -227,6 +234,7 @@ function createComputations({ rows, clock, onEvent }: SnapshotPorts, onAnswered:
   return async (
     { request, target, derivation }: Derivable,
     snapshot: SnapshotResponse,
+    stored?: StoredSource,
   ): Promise<Computation | undefined> => {
     const received = clock()
     const { cached } = snapshot
@@ -235,10 +243,10 @@ function createComputations({ rows, clock, onEvent }: SnapshotPorts, onAnswered:
     const head = parseHead(snapshot)
     if (head === undefined) return undefined
     const left = (response === undefined ? 0 : storageLifetime(response)) - age
-    const found = await rows.find(target, head, derivation.source, left)
+    const found = await (stored?.isLocal ? rows.held(target, head) : rows.find(target, head, derivation.source, left))
     if (found === undefined) return undefined
     // In an outage, ties have the order of the snapshot, and rows that only the master has are missing.
-    const isOnlySource = cached?.status.detail === OUTAGE
+    const isOnlySource = stored?.isOnlySource === true || cached?.status.detail === OUTAGE
     const isCostly = found.table.valuesToRead(derivation.collection) > MAX_VALUES_OF_HIT
 
     const compute = async (started: number): Promise<EnvelopeResponse | undefined> => {
@@ -260,7 +268,7 @@ function createComputations({ rows, clock, onEvent }: SnapshotPorts, onAnswered:
         origin: {
           ...parts,
           kind: 'computed',
-          from: isStaleIfError(detail) ? detail : isStored ? 'stored' : 'fetched',
+          from: isDegraded(detail) ? detail : isStored ? 'stored' : 'fetched',
           // The cache counts the time since the request began itself, of which the fetch of a new snapshot is a part.
           oldestPartAge: Math.max(0, age - (received - started)),
           partsFreshFor: ttl - age - (clock() - received),

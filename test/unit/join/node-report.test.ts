@@ -91,3 +91,18 @@ t.test('agents that are not covered are counted once for each node, in a member 
   t.strictSame(report.coverage, { covered: 4, all: 15 })
   t.equal(report.madeOf.completeness, 'cut')
 })
+
+t.test('a response of which one part is served without Redis is marked so, and not stored', async (t) => {
+  const request = edgeRequest('GET /experimental/syscollector/os')
+  const body = Buffer.from('{"error":0,"data":{"items":[],"totalItems":0}}')
+  const report = new NodeReport(['w1', 'w2', 'w3'], performance.now())
+  const details = [undefined, 'without-redis', 'outage'] as const
+  for (const [at, detail] of details.entries()) {
+    const status = { hit: true, ...(detail && { detail }) } as const
+    const origin = { kind: 'stored', response: storedResponse(body, { ttl: 5000 }), age: 0, status } as const
+    const response = { kind: 'envelope', status: 200, body, errorNumber: 0, origin } as const
+    const part = await fetchPart(async () => response, request, request.client)
+    if (part.ok) report.addPart(`w${at + 1}`, part)
+  }
+  t.match(report.madeOf, { mark: 'without-redis', completeness: 'partial' })
+})

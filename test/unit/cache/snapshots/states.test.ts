@@ -1,4 +1,8 @@
 import t from 'tap'
+import { SnapshotRows } from '../../../../src/cache/snapshots/rows.ts'
+import type { SharedParts } from '../../../../src/cache/stores/contract.ts'
+import { sources } from '../../../../src/query/sources.ts'
+import { eventually } from '../../../support/eventually.ts'
 import { agents, snapshotReplica } from './collection-node.ts'
 
 t.test('a snapshot is listed with its rows, the queries that it answered and the calls that built it', async (t) => {
@@ -18,4 +22,28 @@ t.test('a snapshot is listed with its rows, the queries that it answered and the
   await edge.settleBuild()
   t.equal(edge.cache.snapshots().length, 1)
   t.match(edge.cache.snapshots(), [{ rows: 1500, calls: 4 }])
+})
+
+t.test('rows that Redis does not return once are read again, although the snapshot is stored for hours', async (t) => {
+  let isReachable = true
+  const stored = new Map<string, Buffer>()
+  const shared: SharedParts = {
+    set: async (name, id, bytes) => Boolean(stored.set(name + id, bytes)),
+    get: async (name, id) => (isReachable ? stored.get(name + id) : undefined),
+  }
+  const replica = () => new SnapshotRows({ shared, maxBytes: () => 1 << 20 })
+  const place = {
+    key: 'k',
+    info: { url: '/agents#*', group: 'agents', endpoint: '/agents', scope: 'everyone', tags: [] },
+  }
+  const [text] = [Buffer.from('[{"id":"001"}]')]
+  const collection = { totalItems: 1, parts: [text], bytes: text.length }
+  const head = await replica().add(place, collection, sources.agents, { ms: 3_600_000, replaced: undefined })
+  if (head === undefined) throw new Error('the rows were not stored')
+  const other = replica()
+  const find = () => other.find(place, head, sources.agents, 3_600_000)
+  isReachable = false
+  t.equal(await find(), undefined)
+  isReachable = true
+  await eventually(async () => (await find()) !== undefined)
 })
