@@ -123,6 +123,12 @@ export class SnapshotDemands {
     return Math.max(callsFor(total, this.#nodeReads()), calls)
   }
 
+  /** Whether all rows take no more calls than one page. Those of some agents only take the price of a read, and are of no use. */
+  isOnePage(key: string): boolean {
+    const { total, wasCut = false } = this.#collections.get(key) ?? {}
+    return total !== undefined && !wasCut && this.callsOf(key) === 1
+  }
+
   /** Counts a query that was answered from the stored snapshot. */
   noteAnswered(key: string): void {
     const known = this.#collectionOf(key)

@@ -110,8 +110,10 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
     // Each request for such a page has to collect all rows anyway.
     if (needsAllRows(policy, ports.nodeReads()) && selectsAllRows(request))
       return !demands.isRefused(key) && (total ?? 0) <= maxRows
-    if (!demands.isWanted(key)) return false
-    if (total !== undefined && demands.callsOf(key) === 1) return true
+    // Each part of a joined response would take a call more than the price of the read has for it.
+    const isPart = request.deadline !== Number.POSITIVE_INFINITY
+    if (isPart || !demands.isWanted(key)) return false
+    if (demands.isOnePage(key)) return true
     const built = needsAllRows(policy, ports.nodeReads()) ? undefined : buildInBackground(snapshot, key)
     if (built === undefined || !demands.savesWalk(key)) return false
     return withTimeout(built, timeLimitOf(request, ports.limits()) / 2, false, request.client.signal)
