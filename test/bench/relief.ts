@@ -52,6 +52,7 @@ function goalsOf(row: ReliefRow, figures: Figures, direct?: Figures): readonly G
     ...goal('marked', marked, 'least', row.marked === undefined ? undefined : 1, 'part'),
     ...goal('median', interactive.median, 'most', row.median, 'ms'),
     ...goal('p99', interactive.p99, 'most', row.p99, 'ms'),
+    ...goal('slowest read of what is stored', interactive.slowestStored, 'most', row.slowestStored, 'ms'),
     ...goal('normal after', normalAfter, 'most', row.normalAfter, 's'),
     ...goal('time besides fetches', besidesFetches, 'most', row.besidesFetches, 'part'),
     ...goal('bulk, of what is left over', bulkShare, 'least', hasBulk ? LEAST_BULK_SHARE : undefined, 'part'),

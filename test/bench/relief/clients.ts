@@ -24,6 +24,8 @@ export interface Party {
 
 export interface Answer {
   readonly kind: Kind
+  /** Path and query. */
+  readonly target: string
   /** When the request was sent and the milliseconds until its answer was complete. */
   readonly sentAt: number
   readonly ms: number
@@ -83,7 +85,7 @@ export function startParty(party: Party, place: Place, onAnswer: (answer: Answer
       pools[at % pools.length]?.send({ method: 'GET', target, authorization }, (received: Received) => {
         const fault = faultOf(received, expected)
         const cacheStatus = headerOf(received.head, CACHE_STATUS) ?? ''
-        onAnswer({ kind, sentAt, ms: performance.now() - sentAt, fault, cacheStatus })
+        onAnswer({ kind, target, sentAt, ms: performance.now() - sentAt, fault, cacheStatus })
         resolve()
       })
     })

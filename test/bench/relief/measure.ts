@@ -34,6 +34,8 @@ export interface Summary {
   readonly median: number
   readonly p99: number
   readonly worst: number
+  /** The worst of the reads that are served stale while nodes fail. */
+  readonly slowestStored: number
   readonly faults: ReadonlyMap<string, number>
 }
 
@@ -176,11 +178,17 @@ async function end({ what }: Incident, cluster: RunningCluster, redis: RedisServ
   else await cluster.strike({})
 }
 
+/** The status of nodes is not served stale (decision 13), so these wait for a node or fail. */
+const NEVER_STALE = new Set(['/cluster/status', '/manager/status', '/cluster/nodes'])
+
 function summaryOf(answers: readonly Answer[], spent: number): Summary {
   const right = answers.filter(({ fault }) => fault === '')
   const sorted = Float64Array.from(answers, ({ ms }) => ms).sort()
   const faults = new Map<string, number>()
-  for (const { fault } of answers) if (fault !== '') faults.set(fault, (faults.get(fault) ?? 0) + 1)
+  for (const { fault, target } of answers) {
+    const what = `${fault} ${target.split('?', 1)[0]}`
+    if (fault !== '') faults.set(what, (faults.get(what) ?? 0) + 1)
+  }
   return {
     perSecond: right.length / spent,
     answered: right.length / answers.length,
@@ -188,6 +196,7 @@ function summaryOf(answers: readonly Answer[], spent: number): Summary {
     median: quantile(sorted, 0.5),
     p99: quantile(sorted, 0.99),
     worst: sorted.at(-1) ?? Number.NaN,
+    slowestStored: Math.max(...answers.flatMap(({ target, ms }) => (NEVER_STALE.has(target) ? [] : [ms]))),
     faults,
   }
 }
@@ -199,7 +208,8 @@ function markedPart(answers: readonly Answer[], { marked, incidents = [] }: Reli
   const [from, until] = [begun + 1000 * incident.from, begun + 1000 * incident.until]
   const inside = answers.filter(({ sentAt, ms, fault }) => fault === '' && sentAt > from && sentAt + ms < until)
   const old = inside.filter(({ cacheStatus }) => !/; ttl=\d/.test(cacheStatus))
-  return old.filter(({ cacheStatus }) => cacheStatus.includes(marked)).length / old.length
+  const isMarked = ({ cacheStatus }: Answer) => marked.some((mark) => cacheStatus.includes(mark))
+  return old.filter(isMarked).length / old.length
 }
 
 /** A second is normal if the median of its answers is at most twice that of before, or 5 ms. */
