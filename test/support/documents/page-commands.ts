@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import t from 'tap'
+import type { Test } from 'tap'
 
 const PROGRAMS =
   'apt-get|curl|dnf|docker|haproxy|helm|install|journalctl|kubectl|manager-edge|node|npm|npx|openssl|runuser|scp|skopeo|systemctl|tar|useradd'
@@ -130,8 +130,8 @@ function scriptOf({ found }: Section, { commands, functions: own = '' }: Page): 
   return `${functions}${own}${steps.join('\n')}\n`
 }
 
-/** Registers the tests of a page. */
-export function testCommands(page: Page): void {
+/** Registers the tests of a page with those of the file. */
+export function testCommands(t: Test, page: Page): void {
   const { path, commands, whole = false, files = {} } = page
   const text = readFileSync(path, 'utf8')
   const sections = sectionsOf(text)

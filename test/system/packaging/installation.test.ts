@@ -1,5 +1,6 @@
 /** Each command of docs/installation.md, in its order and as it is written. */
 import { readFileSync } from 'node:fs'
+import t from 'tap'
 import { type Commands, type Step, testCommands } from '../../support/documents/page-commands.ts'
 import { installed } from '../../support/installed.ts'
 
@@ -95,4 +96,4 @@ const commands: Commands = {
 
 const path = 'docs/installation.md'
 const overlay = /^# overlay\/kustomization\.yaml\n[\s\S]*?(?=^```)/m.exec(readFileSync(path, 'utf8'))?.[0] ?? ''
-testCommands({ path, commands, files: { 'overlay.yaml': overlay } })
+testCommands(t, { path, commands, files: { 'overlay.yaml': overlay } })

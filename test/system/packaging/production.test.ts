@@ -43,13 +43,16 @@ const commands: Commands = {
   'systemctl restart haproxy': run,
   "curl -u alice 'https://edge.example:55000/agents?limit=1'": run,
   'manager-edge doctor --config /etc/manager-edge/edge.yaml --balancer /etc/haproxy/haproxy.cfg': run,
-  'for n in 1 2; do systemctl restart manager-edge@$n; until curl --insecure --fail --silent --show-error https://127.0.0.1:550${n}1/readyz; do sleep 1; done; done':
+  'for n in 1 2; do systemctl restart manager-edge@$n; until curl --insecure --fail --silent --show-error https://127.0.0.1:550${n}1/readyz; do sleep 1; done; sleep 5; done':
     { before: 'start_client', after: 'stop_client' },
   'apt-get install --allow-downgrades ./manager-edge_0.2.0-1_amd64.deb': { before: 'cd "$repository"' },
   'export MANAGER_EDGE_OPERATIONS=https://127.0.0.1:55011 MANAGER_EDGE_USER=alice': { before: 'cd /etc/manager-edge' },
   'export MANAGER_EDGE_FINGERPRINT=$(openssl x509 -noout -fingerprint -sha256 -in /etc/manager-edge/tls.crt | cut -d = -f 2)':
     run,
-  'manager-edge problems': run,
+  // The replicas before the restart are forgotten after some seconds.
+  'manager-edge problems': {
+    before: 'for i in $(seq 100); do manager-edge problems >/dev/null && break; sleep 0.3; done',
+  },
   'manager-edge top --once': run,
   'journalctl -u \'manager-edge@*\' | grep -E \'"level":"(warn|error|fatal)"\'':
     'no journal; the log of the test has these levels',
@@ -141,4 +144,4 @@ stop_client() {
 }
 `
 t.match(lines, /server edge-1-1 .*\n.*server edge-1-2/, 'the page has lines for HAProxy')
-testCommands({ path, commands, whole: true, functions, files: { lines } })
+testCommands(t, { path, commands, whole: true, functions, files: { lines } })
