@@ -22,7 +22,7 @@ const PROOFS: Readonly<Record<string, string>> = {
   'test/contract/':
     'both/passthrough. newer/messages. newer/releases. replay/stored-responses. responses/schemas. simulator/shapes.',
   'test/system/':
-    'console-api/miss-stages. journeys/explain-every-endpoint. journeys/outage-every-read. newer/same-world/ reload/every-setting.',
+    'console-api/miss-stages. journeys/explain-every-endpoint. journeys/outage-every-read. journeys/without-redis-every-read. newer/same-world/ reload/every-setting.',
   'test/system/departures/': 'many-rounds.',
   'test/system/joined/': 'price-of-every-read.',
   'test/system/newer-contract/': 'lost-workers. rights/matrix.',
@@ -39,7 +39,7 @@ const PROOFS: Readonly<Record<string, string>> = {
   // Packages and generated clients.
   'packages/clients/test/': 'clients.',
   'test/system/api-client/': 'client.',
-  'test/system/packaging/': 'image-run. installation. node-versions. npm. packages. sbom.',
+  'test/system/packaging/': 'image-run. installation. node-versions. npm. packages. production. sbom.',
 }
 
 const BEGINNINGS = Object.entries(PROOFS).flatMap(([folder, names]) => names.split(' ').map((name) => folder + name))
