@@ -69,17 +69,16 @@ export class ConcurrencyLimiter {
   #bulkCalls = 0
   /** When the latest call of another priority ended. */
   #othersEndedAt = Number.NEGATIVE_INFINITY
-  readonly #queue: CallQueue<QueuedCall>
+  readonly #queue = new CallQueue<QueuedCall>()
   readonly #serviceTime = new ServiceTime()
   readonly #times = new EndpointTimes()
 
   /** `slots`: absent: this process shares the limit of the node with no other. */
   constructor(node: string, slots: SharedSlots | undefined, options: LimiterOptions) {
-    const { limits, budget, clock } = options
+    const { limits, budget } = options
     const onChange = () => this.#startQueued()
     this.#options = options
     this.#budget = budget
-    this.#queue = new CallQueue(clock)
     this.#limit = new CallLimit(limits().inFlight)
     this.#slots = slots?.open(node, () => limits().inFlight, onChange)
   }
@@ -333,7 +332,6 @@ export class ConcurrencyLimiter {
     const onAbort = () => leave(this.#rejectAborted(queued, deadline))
     const timeout = deadline.remaining()
     const queued: QueuedCall = Object.assign(call, {
-      queuedAt: this.#options.clock(),
       waitsUntil: this.#options.clock() + timeout * BULK_SOJOURN_SHARE,
       isInTime: (wait = 0) => wait + this.#reservedTime(call.endpoint, timeout) <= deadline.remaining(),
       settle: (result: Acquisition) => {

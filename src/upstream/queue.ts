@@ -1,8 +1,7 @@
 /**
  * The calls that wait for one node. The highest priority goes first. Within a priority, the party that has used least node time
- * goes first, and then its flow (`flows.ts`), and each flow's calls are in order of arrival. Of a party's flows that have
- * used nothing, those whose interactive call has waited for `LATE_MS` come behind the others: in a queue that long, a client that
- * has just come would wait for the first calls of all bulk clients. Calls that no connected client awaits come behind all others.
+ * goes first, and then its flow (`flows.ts`), and each flow's calls are in order of arrival. Calls that no connected client
+ * awaits come behind all others.
  */
 import type { NodeCall } from '../core/node-call.ts'
 import { comesBefore, type Flow } from './flows.ts'
@@ -12,19 +11,14 @@ type Priority = NodeCall['priority']
 /** Highest priority first. */
 export const PRIORITIES = ['own', 'health', 'write', 'interactive', 'bulk'] as const satisfies readonly Priority[]
 
-const LATE_MS = 1000
-
 export interface Queueable {
   priority: Priority
   readonly flow: Flow
-  /** Monotonic milliseconds. Absent: not queued yet. */
-  readonly queuedAt?: number
 }
 
 type CallsOfFlows<Item> = Map<Flow, Set<Item>>
 
 export class CallQueue<Item extends Queueable> {
-  readonly #clock: () => number
   /** The calls that no connected client awaits, in order of arrival. */
   readonly #last = new Set<Item>()
   readonly #flowsOf: Readonly<Record<Priority, CallsOfFlows<Item>>> = {
@@ -37,10 +31,6 @@ export class CallQueue<Item extends Queueable> {
   readonly #sizes = { all: 0, own: 0, health: 0, write: 0, interactive: 0, bulk: 0 }
   /** How many calls wait. */
   readonly sizes: Readonly<Record<Priority | 'all', number>> = this.#sizes
-
-  constructor(clock: () => number) {
-    this.#clock = clock
-  }
 
   /** `isLast`: behind all others. */
   add(item: Item, isLast = false): void {
@@ -74,26 +64,9 @@ export class CallQueue<Item extends Queueable> {
   /** Removes and returns the next call of a priority for which `isAllowed` holds. */
   takeNext(isAllowed: (priority: Priority) => boolean): Item | undefined {
     const priority = PRIORITIES.find((each) => this.#flowsOf[each].size > 0 && isAllowed(each))
-    const next = priority === undefined ? this.#nextOfLast(isAllowed) : this.#firstOf(this.#flowsOf[priority])
+    const next = priority === undefined ? this.#nextOfLast(isAllowed) : firstOf(this.#flowsOf[priority])
     if (next !== undefined) this.remove(next)
     return next
-  }
-
-  #firstOf(flows: CallsOfFlows<Item>): Item | undefined {
-    const isBefore = (a: Flow, b: Flow) => {
-      const isOnlyOneLate = this.#isLate(flows, a) !== this.#isLate(flows, b)
-      if (isOnlyOneLate && a.party === b.party && a.recent === b.recent) return this.#isLate(flows, b)
-      return comesBefore(a, b)
-    }
-    const next = [...flows.keys()].reduce((best, flow) => (isBefore(flow, best) ? flow : best))
-    const [first] = flows.get(next) ?? []
-    return first
-  }
-
-  #isLate(flows: CallsOfFlows<Item>, flow: Flow): boolean {
-    if (flow.recent > 0 || flows !== this.#flowsOf.interactive) return false
-    const [first] = flows.get(flow) ?? []
-    return this.#clock() - (first?.queuedAt ?? Number.POSITIVE_INFINITY) >= LATE_MS
   }
 
   #nextOfLast(isAllowed: (priority: Priority) => boolean): Item | undefined {
@@ -120,9 +93,7 @@ export class CallQueue<Item extends Queueable> {
     const own = flow.party
     let ofParty = before
     for (const [each, { size }] of flows) {
-      if (each === flow || each.party !== own) continue
-      const comesLater = comesBefore(flow, each) || (flow.recent === 0 && this.#isLate(flows, each))
-      ofParty += Math.min(size, before + Number(!comesLater))
+      if (each !== flow && each.party === own) ofParty += Math.min(size, before + Number(!comesBefore(flow, each)))
     }
     for (const [party, size] of parties)
       if (party !== own) count += Math.min(size, ofParty + Number(!comesBefore(own, party)))
@@ -171,4 +142,10 @@ function sizesOfParties(flows: CallsOfFlows<unknown>): ReadonlyMap<Flow, number>
   const sizes = new Map<Flow, number>()
   for (const [{ party }, { size }] of flows) sizes.set(party, (sizes.get(party) ?? 0) + size)
   return sizes
+}
+
+function firstOf<Item>(flows: CallsOfFlows<Item>): Item | undefined {
+  const next = [...flows.keys()].reduce((best, flow) => (comesBefore(flow, best) ? flow : best))
+  const [first] = flows.get(next) ?? []
+  return first
 }
