@@ -45,6 +45,23 @@ t.test('as many files run as the cores can carry; a file that does not fit lets 
   await ended
 })
 
+t.test('a file that measures times under load runs without others', async (t) => {
+  const measures = 'test/faults/suite/overload.test.ts'
+  t.ok(existsSync(measures))
+  const { started, end, ended } = run([measures, 'waits-1', 'waits-2'], 10, { ...times, [measures]: [30, 0.1] })
+  t.strictSame(started, [measures])
+  await end(measures)
+  t.strictSame(started.slice(1), ['waits-1', 'waits-2'])
+  for (const name of ['waits-1', 'waits-2']) await end(name)
+  await ended
+  const later = run(['waits-1', measures], 10)
+  t.strictSame(later.started, ['waits-1'])
+  await later.end('waits-1')
+  t.strictSame(later.started, ['waits-1', measures])
+  await later.end(measures)
+  await later.ended
+})
+
 t.test('no more files run than allowed, and at least one', async (t) => {
   t.strictSame(run(['waits-1', 'waits-2', 'waits-3'], 2).started, ['waits-1', 'waits-2'])
   const { started, end } = run(['heavy', 'other'], 2, { heavy: [1, 9] })

@@ -49,8 +49,6 @@ const coldStart: FaultPromise = {
 }
 
 const SHED_FLIGHT = 4
-/** A node that had less than this part of its capacity was not at its limit. */
-const LEAST_USED = 0.6
 
 const shedOrder: FaultPromise = {
   id: 'R25',
@@ -74,27 +72,21 @@ const shedOrder: FaultPromise = {
     }
     const load = startSteadyLoad({ rate: 3 * capacity, draw })
     load.phase('all')
-    const begun = performance.now()
     const probes: number[] = []
     for (const until = performance.now() + context.duration(30_000, 4000); performance.now() < until; await wait(100))
       probes.push(await edge.readiness())
     const { all } = await load.stop()
-    const { calls } = await upstream.report()
-    const used = calls / ((capacity * (performance.now() - begun)) / 1000)
     const sheds = (kind: string) => all?.of(kind).samples.filter(isShedSample) ?? []
     const served = (kind: string) => 1 - sheds(kind).length / Math.max(1, all?.of(kind).requests ?? 0)
     const percent = (kind: string) => `${(100 * served(kind)).toFixed(1)} %`
-    // On busy cores the edge gets less done than the node could do. Then the node is not at its limit, calls arrive in bursts,
-    // and only the order is checked.
-    const leastOnBusyCores = used >= LEAST_USED ? 0.3 : 0
-    const least = context.allowance > 0 ? leastOnBusyCores : 0.7
-    const whole = `interactive reads served, while the node had ${(100 * used).toFixed(0)} % of its capacity`
+    // On a machine whose cores are busy, the edge itself is slower than the node.
+    const least = context.allowance > 0 ? 0.3 : 0.7
     return [
       effect('shed bulk reads', sheds('bulk').length, sheds('bulk').length > 0),
       none(`failures of ${all?.requests} requests`, all?.failures ?? []),
       none(`probes other than 200 of ${probes.length}`, probes.filter((status) => status !== 200).map(String)),
       figure('writes served', percent('write'), '≥ 99 %', served('write') >= 0.99),
-      figure(whole, percent('interactive'), `≥ ${100 * least} %`, served('interactive') >= least),
+      figure('interactive reads served', percent('interactive'), `≥ ${100 * least} %`, served('interactive') >= least),
       figure('bulk reads served', percent('bulk'), 'fewer than interactive', served('bulk') < served('interactive')),
     ]
   },
