@@ -47,7 +47,7 @@ const CHECK_COST = 1 / 3
 
 /** Twice as many as a node returns rows. */
 const MIN_MAX_CONTAINERS = 200_000
-/** Rows have fewer lists and objects than one in so many bytes. */
+/** Rows have fewer lists and objects than one in this number of bytes. */
 const BYTES_PER_CONTAINER = 32
 
 /**

@@ -8,9 +8,9 @@
  * | `others` | others that the API process does not answer by itself, and that no other node may delay | the endpoint |
  *
  * A group is suspected when reads about `hangs` subjects got no response for half of their timeout, at least
- * `silence.maxWait`, and none of the group was answered since. One agent whose database is stuck, or one endpoint, is not enough. The reads in flight end then. Later
- * ones fail at once, except for trials: one at a time, about another subject at once, otherwise at the times of
- * `suspicion.ts`. Any response to a read of the group ends this.
+ * `silence.maxWait`, and none of the group was answered since. One agent whose database is stuck, or one endpoint, is not enough.
+ * The reads in flight end then. Later ones fail at once, except for trials: one at a time, about another subject at once,
+ * otherwise at the times of `suspicion.ts`. Any response to a read of the group ends this.
  */
 import type { NodeCall } from '../core/node-call.ts'
 import { mayWaitForOther, type UpstreamCall } from './call.ts'

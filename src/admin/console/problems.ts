@@ -129,13 +129,13 @@ const UNUSED: readonly NodeState['state'][] = ['drained', 'no address']
 function nodeProblems(nodes: readonly NodeState[]): FoundProblem[] {
   const used = nodes.filter(({ state }) => !UNUSED.includes(state))
   const blocked = used.filter(({ state, lastFailure }) => state === 'ejected' && lastFailure?.fault === 'blocked')
-  const stuck = used.filter(({ state }) => state === 'stuck')
-  const hanging = [...used.filter(({ state }) => state === 'hangs'), ...stuck]
+  const hanging = used.filter(({ state }) => state === 'hangs' || state === 'stuck')
   const unreachable = used.filter(
     (node) => (node.state === 'ejected' || node.state === 'failing') && !blocked.includes(node),
   )
   const cutOff = used.filter(({ state }) => state === 'cut off')
-  const lost = [...blocked, ...hanging, ...unreachable].length - stuck.length
+  // A node that is stuck answers other reads.
+  const lost = [...blocked, ...hanging, ...unreachable].filter(({ state }) => state !== 'stuck').length
   const failure = unreachable[0]?.lastFailure
   const reason = failure === undefined ? '' : `${failure.fault}: ${failure.detail}. `
   const shares = (named: readonly NodeState[], what: string) => `${named.length} of ${used.length} nodes ${what}`

@@ -1,8 +1,8 @@
 /** Reads while Redis is unreachable, by `cache.withoutRedis` and `replica.only`. */
 import t from 'tap'
-import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import { EdgeError, type ErrorCode } from '../../../src/core/errors.ts'
 import { bodyOf, cacheStatusOf, edgeRequest, lifetimes, ManualClock, replica } from '../../support/edge-requests.ts'
+import { storeInReach } from '../../support/store-in-reach.ts'
 
 const one = () => edgeRequest('GET /agents/:agent_id', { params: { agent_id: '001' } })
 const fail = (code: ErrorCode) => () => {
@@ -17,27 +17,16 @@ interface Options {
 /** A replica whose store becomes unreachable, as that in front of Redis does. */
 async function cutOff({ withoutRedis = 'stale', isOnly = false }: Options) {
   const clock = new ManualClock()
-  const memory = createMemoryStore({ bytes: () => 1 << 20, elapsed: clock.read })
-  let isReachable = true
-  const store = {
-    ...memory,
-    lookup: (...at: Parameters<typeof memory.lookup>) =>
-      isReachable ? memory.lookup(...at) : ({ kind: 'unavailable' } as const),
-    lookupLocal: (...at: Parameters<typeof memory.lookup>) => (isReachable ? memory.lookupLocal(...at) : undefined),
-    lookupWithoutRedis: (...at: Parameters<typeof memory.lookup>) => {
-      const found = memory.lookup(...at)
-      return found.kind === 'hit' ? found : undefined
-    },
-  }
+  const { store, memory, cut } = storeInReach(clock.read)
   const edge = replica({
-    store: store as never,
+    store,
     clock: clock.read,
     lifetimesOf: () => ({ ...lifetimes, outage: 3_600_000 }),
     settings: { withoutRedis },
     isOnlyReplica: () => isOnly,
   })
   await edge.read(one())
-  isReachable = false
+  cut()
   return { ...edge, clock, memory }
 }
 

@@ -1,8 +1,8 @@
 /** Pages that no client requested before, while Redis is unreachable. */
 import t from 'tap'
-import { createMemoryStore } from '../../../../src/cache/stores/memory-store.ts'
 import { EdgeError } from '../../../../src/core/errors.ts'
 import { edgeRequest, lifetimes, ManualClock } from '../../../support/edge-requests.ts'
+import { storeInReach } from '../../../support/store-in-reach.ts'
 import { agents, settings, snapshotReplica } from './collection-node.ts'
 
 /** Some of the rows have the same name, so that a sort by it leaves their order open. */
@@ -10,20 +10,9 @@ const rows = agents(30).map((row, at) => ({ ...row, name: `agent-${at % 7}` }))
 
 async function cutOff(withoutRedis: 'call' | 'stale', isOnly = false) {
   const clock = new ManualClock()
-  const memory = createMemoryStore({ bytes: () => 1 << 20, elapsed: clock.read })
-  let isReachable = true
-  const store = {
-    ...memory,
-    lookup: (...at: Parameters<typeof memory.lookup>) =>
-      isReachable ? memory.lookup(...at) : ({ kind: 'unavailable' } as const),
-    lookupLocal: (...at: Parameters<typeof memory.lookup>) => (isReachable ? memory.lookupLocal(...at) : undefined),
-    lookupWithoutRedis: (...at: Parameters<typeof memory.lookup>) => {
-      const found = memory.lookup(...at)
-      return found.kind === 'hit' ? found : undefined
-    },
-  }
+  const { store, cut } = storeInReach(clock.read)
   const edge = snapshotReplica(rows, {
-    store: store as never,
+    store,
     clock: clock.read,
     lifetimesOf: () => ({ ...lifetimes, outage: 3_600_000 }),
     settings: { snapshots: settings, withoutRedis },
@@ -31,7 +20,7 @@ async function cutOff(withoutRedis: 'call' | 'stale', isOnly = false) {
   })
   await edge.warm()
   await edge.get({ sort: '-id', limit: '1' })
-  isReachable = false
+  cut()
   const { calls } = edge.nodes
   return { ...edge, clock, callsSince: () => edge.nodes.calls - calls }
 }
