@@ -10,6 +10,8 @@ const limits: Readonly<Record<string, number>> = {
   'SECURITY.md': 650,
   'docs/access.md': 1850,
   'docs/assistants.md': 600,
+  'docs/cache-endpoints.md': 900,
+  'docs/cache.md': 2500,
   'docs/commands.md': 700,
   'docs/comparison.md': 750,
   'docs/installation.md': 1300,
