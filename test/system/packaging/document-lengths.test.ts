@@ -6,6 +6,7 @@ import { textOf } from '../../support/documents/list.ts'
 const MAX_SENTENCE = 18
 /** Words, counted as by `wc -w`. What a page says is nowhere else: before a limit is raised, look what can go. */
 const limits: Readonly<Record<string, number>> = {
+  'CHANGELOG.md': 3600,
   'README.md': 750,
   'SECURITY.md': 650,
   'docs/access.md': 1850,
@@ -28,6 +29,15 @@ for (const [path, limit] of Object.entries(limits)) {
   t.ok(words <= limit, `${path}: ${words} words of at most ${limit}`)
   t.ok(sentence <= MAX_SENTENCE, `${path}: ${sentence} words in the median sentence of at most ${MAX_SENTENCE}`)
 }
+
+t.test(
+  'the section of the next release has one line for each change that a user of the latest release notices',
+  async (t) => {
+    const changelog = textOf('CHANGELOG.md')
+    const [, unreleased = ''] = /^## \[Unreleased\]\n(.*?)^## \[/ms.exec(changelog) ?? []
+    t.ok(lengthOf(unreleased).words <= 1500, `${lengthOf(unreleased).words} words`)
+  },
+)
 
 t.test('the words of a page are those of wc, and its sentences are those of paragraphs and lists', async (t) => {
   const text =
