@@ -47,7 +47,7 @@ export function observeTraffic(base: Base, cluster: Cluster, later: LaterParts) 
 /** What the console shows of requests and calls. `counts`: counts requests when the traffic passes them on. */
 export function createMonitors(
   { on, requests }: Pick<EdgeEvents, 'on' | 'requests'>,
-  cluster: Pick<Cluster, 'status'>,
+  cluster: Pick<Cluster, 'status' | 'outageFor'>,
   counts: RequestCounts,
 ) {
   const traffic = createTraffic({ counts, requests })
@@ -55,7 +55,7 @@ export function createMonitors(
   const tail = createLiveTail(records)
   const joins = createRecentJoins()
   const errors = createRecentErrors()
-  const outage = createServedInOutage()
+  const outage = createServedInOutage(() => cluster.outageFor() !== undefined)
   const queues = createQueueTrends(cluster.status)
   const unsubscribes = [on(traffic), on(records), on(joins), on(errors), on(outage)]
   const close = (): void => {

@@ -57,6 +57,8 @@ export class RequestRecord {
   fetchTime: number | undefined = undefined
   /** How the cache handled the request; undefined if the response may not be stored. */
   cacheStatus: CacheStatus | undefined = undefined
+  /** Milliseconds since the data were fetched, as `Age` has it; undefined without `cacheStatus`. */
+  age: number | undefined = undefined
   /** The code of the error that the edge sent. */
   errorCode: number | undefined = undefined
   /** Undefined: the caller was not authenticated. */
@@ -88,6 +90,7 @@ export function copyRequest(event: RequestEvent, record: RequestRecord): void {
   record.cache = event.cache
   record.fetchTime = event.fetchTime
   record.cacheStatus = event.cacheStatus
+  record.age = event.age
   record.errorCode = event.errorCode
   record.caller = event.caller
   record.client = event.client

@@ -12,6 +12,7 @@ import {
   cachedOf,
   type EdgeResponse,
   type EnvelopeResponse,
+  partsOf,
   type StoredOrigin,
   uncachedStatusOf,
 } from '../core/response.ts'
@@ -260,6 +261,7 @@ export function eventOfHit(
     cache: 'hit',
     fetchTime: origin.response.fetchTime,
     cacheStatus: origin.status,
+    age: origin.age,
     errorCode: undefined,
     caller,
     client: edge.clientAddress,
@@ -270,16 +272,21 @@ export function eventOfHit(
   }
 }
 
-function cacheFields(response: EdgeResponse | undefined): Pick<RequestEvent, 'cache' | 'fetchTime' | 'cacheStatus'> {
-  if (response === undefined) return { cache: 'none', fetchTime: undefined, cacheStatus: undefined }
-  const cached = response.kind === 'file' ? undefined : cachedOf(response)
+type CacheFields = Pick<RequestEvent, 'cache' | 'fetchTime' | 'cacheStatus' | 'age'>
+
+function cacheFields(response: EdgeResponse | undefined): CacheFields {
+  const none = { fetchTime: undefined, cacheStatus: undefined, age: undefined }
+  if (response === undefined) return { cache: 'none', ...none }
+  if (response.kind === 'file') return { cache: 'bypass', ...none }
+  const cached = cachedOf(response)
   if (cached === undefined) {
-    const cacheStatus = response.kind === 'envelope' ? uncachedStatusOf(response.origin) : undefined
-    return { cache: 'bypass', fetchTime: undefined, cacheStatus }
+    const { origin } = response
+    const cacheStatus = uncachedStatusOf(origin)
+    return { cache: 'bypass', fetchTime: undefined, cacheStatus, age: cacheStatus && partsOf(origin).oldestPartAge }
   }
-  const { status: cacheStatus, response: stored } = cached
+  const { status: cacheStatus, response: stored, age } = cached
   const cache = cacheOutcomeOf(cacheStatus)
-  return { cache, fetchTime: cache === 'hit' || cache === 'stale' ? stored.fetchTime : undefined, cacheStatus }
+  return { cache, fetchTime: cache === 'hit' || cache === 'stale' ? stored.fetchTime : undefined, cacheStatus, age }
 }
 
 /** The bytes of a file of unknown length are counted by its connection, which carries one response at a time. */

@@ -54,7 +54,7 @@ export function App() {
           help.value = true
         }}
       />
-      <Banner problems={problems} expiredFor={now.data?.servedInOutage} />
+      <Banner problems={problems} servedAge={now.data?.servedInOutage} />
       <main id="main" tabIndex={-1}>
         <Content now={now.data} />
       </main>

@@ -30,12 +30,12 @@ export function countProblems(problems: readonly ShownProblem[]): number {
 
 interface BannerProps {
   readonly problems: readonly ShownProblem[]
-  /** Milliseconds since the oldest response expired that is served while no node answers. Absent: none is. */
-  readonly expiredFor: number | undefined
+  /** The age of the oldest response that is served while no node answers, in milliseconds. Absent: none is. */
+  readonly servedAge: number | undefined
 }
 
 /** That data of before an outage is shown is always in sight, with its age, above the other problems. */
-export function Banner({ problems: all, expiredFor }: BannerProps) {
+export function Banner({ problems: all, servedAge }: BannerProps) {
   const isOpen = useSignal(false)
   const outage = all.find((problem) => problem.kind === 'servedInOutage')
   const problems = all.filter((problem) => problem !== outage)
@@ -43,7 +43,7 @@ export function Banner({ problems: all, expiredFor }: BannerProps) {
   const shown = isOpen.value ? problems : problems.slice(0, MAX_CLOSED)
   return (
     <div class="problems" role="status">
-      {outage !== undefined && <BannerLine problem={outage} expiredFor={expiredFor} />}
+      {outage !== undefined && <BannerLine problem={outage} servedAge={servedAge} />}
       {shown.map((problem) => (
         <BannerLine key={`${problem.kind} ${problem.summary}`} problem={problem} />
       ))}
@@ -63,15 +63,15 @@ export function Banner({ problems: all, expiredFor }: BannerProps) {
   )
 }
 
-function BannerLine({ problem, expiredFor }: { readonly problem: ShownProblem } & Partial<BannerProps>) {
+function BannerLine({ problem, servedAge }: { readonly problem: ShownProblem } & Partial<BannerProps>) {
   const { severity, summary, detail, view } = problem
   const [pill, word] = severityPills[severity]
   return (
     <p class={`problem ${pill} ${problem.kind === 'servedInOutage' ? 'outage' : ''}`}>
       <span class="hidden">{word}: </span>
       <strong>{summary}.</strong>{' '}
-      {expiredFor !== undefined && (
-        <span aria-live="off">The oldest one expired {formatDuration(Math.floor(expiredFor / 1000) * 1000)} ago. </span>
+      {servedAge !== undefined && (
+        <span aria-live="off">The oldest one is {formatDuration(Math.floor(servedAge / 1000) * 1000)} old. </span>
       )}
       {detail} {problem.kind !== 'noConnection' && <Duration problem={problem} />}{' '}
       {view !== undefined && <a href={`#/${view}`}>Open {titles[view]}</a>}

@@ -24,7 +24,7 @@ export interface Now {
   }
   /** As in `GET /api/problems`: the page needs them on every view. */
   readonly problems: readonly Problem[]
-  /** Milliseconds since the oldest response expired that is served while no node answers. Absent: none is. */
+  /** The age of the oldest response that is served while no node answers, in milliseconds. Absent: none is. */
   readonly servedInOutage?: number
   readonly nodes: readonly NodeLoad[]
   readonly cache: CacheState

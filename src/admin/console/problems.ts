@@ -199,7 +199,7 @@ function outageProblems({ servedInOutage }: ProblemSources): FoundProblem[] {
   return when(oldest !== undefined, {
     kind: 'servedInOutage',
     severity: 'warning',
-    summary: `Responses of before the outage are served, ${step === undefined ? 'less than' : 'some more than'} ${age} after they expired`,
+    summary: `Responses of before the outage are served, ${step === undefined ? 'less than' : 'some more than'} ${age} old`,
     detail: 'No node answers these reads (cache.outage). They are marked with Age and detail=outage. Writes fail.',
     view: 'nodes',
   })

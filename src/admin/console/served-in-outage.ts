@@ -1,5 +1,5 @@
 /** How old the responses are that this replica serves while no node answers (`cache.outage`). */
-import { OUTAGE } from '../../core/cache.ts'
+import { OUTAGE, WITHOUT_REDIS } from '../../core/cache.ts'
 import type { EventListeners } from '../../core/events.ts'
 import { systemClock } from '../../core/timing.ts'
 
@@ -7,24 +7,26 @@ import { systemClock } from '../../core/timing.ts'
 const RECENT_MS = 10_000
 
 export interface ServedInOutage extends Required<Pick<EventListeners, 'request'>> {
-  /** Returns the milliseconds since the oldest one expired that was served lately; `undefined`: none was. */
+  /** Returns the age of the oldest one that was served lately, in milliseconds; `undefined`: none was. */
   oldest(): number | undefined
 }
 
-export function createServedInOutage(): ServedInOutage {
+/** `isOutage`: whether no node can be called. A response may be served for another reason too: Redis is unreachable. */
+export function createServedInOutage(isOutage: () => boolean): ServedInOutage {
   let latest = Number.NEGATIVE_INFINITY
-  /** When the oldest one expired, in monotonic milliseconds. */
-  let expiredAt = Number.POSITIVE_INFINITY
+  /** When the data of the oldest one were fetched, in monotonic milliseconds. */
+  let fetchedAt = Number.POSITIVE_INFINITY
   return {
-    request: ({ cacheStatus, endedAt }) => {
-      if (cacheStatus?.detail !== OUTAGE) return
-      if (endedAt - latest > RECENT_MS) expiredAt = Number.POSITIVE_INFINITY
+    request: ({ cacheStatus, endedAt, age = 0 }) => {
+      const detail = cacheStatus?.detail
+      if (detail !== OUTAGE && !(detail === WITHOUT_REDIS && isOutage())) return
+      if (endedAt - latest > RECENT_MS) fetchedAt = Number.POSITIVE_INFINITY
       latest = endedAt
-      expiredAt = Math.min(expiredAt, endedAt + (cacheStatus.ttl ?? 0))
+      fetchedAt = Math.min(fetchedAt, endedAt - age)
     },
     oldest: () => {
       const now = systemClock.elapsed()
-      return now - latest > RECENT_MS ? undefined : now - expiredAt
+      return now - latest > RECENT_MS ? undefined : now - fetchedAt
     },
   }
 }

@@ -34,7 +34,7 @@ const groups = ['agents', 'rules']
 function start(t: { teardown(end: () => unknown): unknown }) {
   const events = createEdgeEvents()
   const counts = new RequestCounts()
-  const monitors = createMonitors(events, { status: () => [] }, counts)
+  const monitors = createMonitors(events, { status: () => [], outageFor: () => undefined }, counts)
   const sources = { version: '1', commit: '', replica: 'r', groups, storeEvents: [], redis: false, requests: counts }
   const metrics = createMetrics({
     ...sources,

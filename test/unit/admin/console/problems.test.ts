@@ -41,10 +41,10 @@ t.test('an outage is shown with the age of what is served, in steps', async (t) 
   const summaryAt = (minutes: number) => problems({ servedInOutage: () => minutes * 60_000 })[0]?.summary ?? ''
   const rows = [
     [0.5, /less than a minute/],
-    [1.5, /more than 1 minute after/],
+    [1.5, /more than 1 minute old/],
     [14, /more than 10 minutes/],
     [59, /more than 30 minutes/],
-    [61, /more than 1 hour after/],
+    [61, /more than 1 hour old/],
     [500, /more than 8 hours/],
   ] as const
   for (const [minutes, text] of rows) t.match(summaryAt(minutes), text, `${minutes} minutes`)
