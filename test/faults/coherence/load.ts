@@ -157,7 +157,7 @@ export function startLoad(options: LoadOptions): Running {
       return { text, isAnswered, isHit: /;\s*hit\b/.test(cacheStatus), detail }
     } catch (fault) {
       // The replica was killed or paused: the outcome is unknown.
-      report({ status: 0, headers: {}, text: String(fault) })
+      report({ status: 0, headers: {}, text: `${method} ${path}: ${fault}` })
       counted.unanswered += 1
       return undefined
     }
