@@ -9,7 +9,7 @@ import type { ConsoleHistory } from '../admin/console/history.ts'
 import type { DrainResult } from '../admin/console/node-types.ts'
 import type { ConsolePorts, NodeDrains, PurgeCaller } from '../admin/console/ports.ts'
 import { compareSettings, createReplicas, type Replicas, type SettingsComparison } from '../admin/console/replicas.ts'
-import type { Readiness } from '../admin/readiness.ts'
+import { NOT_READY, type Readiness } from '../admin/readiness.ts'
 import type { Audit } from '../audit/index.ts'
 import { CACHE_OFF, explain, readEntry } from '../cache/explain.ts'
 import { listPurged, type PurgePorts, purgeCostOf, purgeScopeOf, withSnapshots } from '../cache/purge.ts'
@@ -69,6 +69,7 @@ export function buildReplicas(
     name,
     version,
     ready: () => ready().ok,
+    draining: () => ready().reasons.includes(NOT_READY.draining),
     contact: cluster.contacts.report,
     rates: monitors.traffic.rates,
     local: () => capacity.current().local,

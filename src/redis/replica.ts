@@ -66,6 +66,11 @@ end
 return others`,
 )
 
+/** Removes the description of a replica. KEYS: as above. ARGV: id. */
+const WITHDRAW_DESCRIPTION = script(`
+redis.call('ZREM', KEYS[1], ARGV[1])
+return redis.call('HDEL', KEYS[2], ARGV[1])`)
+
 export class RedisReplica {
   readonly id = randomUUID()
   readonly times: RedisTimes
@@ -134,9 +139,11 @@ export class RedisReplica {
     return value.flatMap((each, at) => (at % 2 === 0 ? [{ text: String(each), ago: Number(value[at + 1]) }] : []))
   }
 
-  /** Removes this replica from the registry, so that writers do not wait for it, and closes the connections. */
+  /** Removes this replica from the registry, so that writers do not wait for it, and its description. Closes the connections. */
   async close(): Promise<void> {
+    const { commandTimeout } = this.times
     await this.heartbeat.close()
+    await this.bodies.runScript(WITHDRAW_DESCRIPTION, redisKeys.descriptions, [this.id], commandTimeout)
     for (const connection of [this.commands, this.bodies, this.#subscriber]) connection.close()
   }
 

@@ -87,6 +87,8 @@ export interface ReplicaSummary {
   /** Time since the replica's last report. */
   readonly ago: number
   readonly ready: boolean
+  /** It is being stopped. Absent: it is not, or its version does not report it. */
+  readonly draining?: boolean
   /** How far its clock is ahead of that of this replica. Absent: the version of the replica does not report it. */
   readonly clockAhead?: number
   /** Nodes whose latest call failed, with the time between that call and the report. */

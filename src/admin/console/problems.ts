@@ -435,7 +435,7 @@ function secondsOf(ahead: number): string {
 
 function replicaProblems({ replicas, settingDifferences }: ProblemSources): FoundProblem[] {
   const others = replicas?.() ?? []
-  const notReady = others.filter(({ ready }) => !ready)
+  const notReady = others.filter(({ ready, draining }) => !ready && draining !== true)
   const otherClocks = others.flatMap(({ name, clockAhead = 0 }) =>
     Math.abs(clockAhead) > CLOCK_TOLERANCE_S * 1000 ? [{ name, clockAhead }] : [],
   )

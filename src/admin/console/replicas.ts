@@ -15,6 +15,7 @@ export interface ReplicaSelf extends Readonly<Record<ExchangedName, Exchanged>> 
   readonly name: string
   readonly version: string
   ready(): boolean
+  draining(): boolean
   /** The contact of this replica with the nodes, from which the others conclude whether a replica is cut off. */
   contact(): Pick<ReplicaSummary, 'failing' | 'answered'>
   rates(): Rates
@@ -98,6 +99,7 @@ const reportSchema = Type.Object({
   name: text,
   version: text,
   ready: Type.Boolean(),
+  draining: Type.Optional(Type.Boolean()),
   wall: optionalNumber,
   failing: latestCalls,
   answered: latestCalls,
@@ -152,9 +154,10 @@ export function createReplicas(
 }
 
 function reportOf(self: ReplicaSelf): string {
-  const { name, version, ready, contact, rates, local, nodes, joined, nodeList } = self
+  const { name, version, ready, draining, contact, rates, local, nodes, joined, nodeList } = self
   const { failing, answered } = contact()
-  const head = { name, version, ready: ready(), wall: Date.now(), rates: rates(), local: local() }
+  const states = { ready: ready(), draining: draining() }
+  const head = { name, version, ...states, wall: Date.now(), rates: rates(), local: local() }
   const take = takeInto(MAX_REPORT_CHARS - MAX_NAMES_CHARS - JSON.stringify(head).length)
   const listed = nodes().slice(0, MAX_NODES)
   const nodeStates = listed.map(({ name, state, inFlight, limit }) => ({ name, state, inFlight, limit }))

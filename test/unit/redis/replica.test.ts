@@ -32,6 +32,15 @@ t.test('replicas exchange their descriptions', async (t) => {
   t.match(await one.exchangeDescriptions('third of one'), [{ text: 'of the other' }])
 })
 
+t.test('a replica that was closed has no description', async (t) => {
+  const [one, other] = [replicaOf(t), replicaOf(t)]
+  await Promise.all([one.start(), other.start()])
+  await other.exchangeDescriptions('of the other')
+  t.equal((await one.exchangeDescriptions('of one'))?.length, 1)
+  await other.close()
+  t.strictSame(await one.exchangeDescriptions('of one'), [])
+})
+
 t.test('a description is undefined without Redis', async (t) => {
   t.equal(await replicaOf(t).exchangeDescriptions('text'), undefined)
 })

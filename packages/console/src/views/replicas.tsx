@@ -17,7 +17,9 @@ const columns: readonly Column[] = [
   ['Last seen', 'number'],
 ]
 
-type Row = Pick<ReplicaSummary, 'name' | 'version' | 'ready' | 'rates' | 'nodes'> & { readonly ago?: number }
+type Row = Pick<ReplicaSummary, 'name' | 'version' | 'ready' | 'draining' | 'rates' | 'nodes'> & {
+  readonly ago?: number
+}
 
 export function Replicas({ data, now }: { readonly data: Nodes; readonly now: Now | undefined }) {
   const { replicas, nodes } = data
@@ -47,13 +49,16 @@ export function Replicas({ data, now }: { readonly data: Nodes; readonly now: No
   )
 }
 
-function ReplicaRow({ row: { name, version, ready, rates, nodes, ago } }: { readonly row: Row }) {
+function ReplicaRow({ row: { name, version, ready, draining, rates, nodes, ago } }: { readonly row: Row }) {
+  const [kind, state] = ready ? ['good', 'ready'] : draining ? ['warn', 'draining'] : ['bad', 'not ready']
   return (
     <tr>
       <th scope="row">
         {name} <span class="quiet">{ago === undefined ? `${version} · this replica` : version}</span>
       </th>
-      <td>{ready ? <span class="pill good">ready</span> : <span class="pill bad">not ready</span>}</td>
+      <td>
+        <span class={`pill ${kind}`}>{state}</span>
+      </td>
       <td class="number">{formatRate(rates.perSecond)}/s</td>
       <td class="number">{formatPercent(rates.hitRatio)}</td>
       <td class="number">{formatDuration(rates.p99)}</td>

@@ -211,6 +211,7 @@ t.test('this replica is not ready, or another one is not', async (t) => {
   const rates = { perSecond: 0, callsPerSecond: 0, savedPerSecond: 0, failuresPerSecond: 0 }
   const other = { name: 'edge-2', version: '1.0.0', ago: 1, ready: false, rates, nodes: [] }
   t.match(problems({ replicas: () => [other] }), [{ kind: 'replicaNotReady', summary: /edge-2$/ }])
+  t.strictSame(problems({ replicas: () => [{ ...other, draining: true }] }), [], 'it is being stopped')
   const late = { ...other, ready: true, clockAhead: -3_600_000 }
   t.match(problems({ replicas: () => [late] }), [
     { kind: 'clocksDiffer', severity: 'error', summary: /edge-2 is 3600 s behind this replica$/ },

@@ -10,6 +10,7 @@ t.test('oversized report: with 200 nodes and full parts, the others see the repl
     name: 'one',
     version: '1.0.0',
     ready: () => true,
+    draining: () => false,
     contact: () => ({
       failing: names.map((node) => ({ node, ago: 1234.123456789 })),
       answered: names.map((node) => ({ node, ago: 1234.123456789 })),
@@ -43,6 +44,7 @@ t.test('the clock of another replica is compared through the time since its repo
     name: 'one',
     version: '1.0.0',
     ready: () => true,
+    draining: () => false,
     contact: () => ({}),
     local: () => undefined,
     rates: () => ({ perSecond: 0, callsPerSecond: 0, savedPerSecond: 0, failuresPerSecond: 0 }),
