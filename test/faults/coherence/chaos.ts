@@ -63,6 +63,12 @@ const faults: Readonly<Record<string, Fault>> = {
     await wait(500 + random.below(1500))
     upstream.behave({ delay: NORMAL, heedsBypass })
   },
+  // Reads are in flight from before a write until after it.
+  'responses held': async ({ upstream, heedsBypass, random }, wait) => {
+    upstream.behave({ delay: NORMAL, held: SLOW, heedsBypass })
+    await wait(500 + random.below(1500))
+    upstream.behave({ delay: NORMAL, heedsBypass })
+  },
 }
 
 const LEAVING_CLIENTS = 40

@@ -17,6 +17,8 @@ import { MEMORY_REQUEST, type MemoryUse } from './memory-request.ts'
 export interface UpstreamBehavior {
   readonly delay: number
   readonly steady?: number
+  /** Milliseconds between the action of a GET and its response, in addition. */
+  readonly held?: number
   /** Calls whose path ends like this take `ms` milliseconds more. */
   readonly slow?: { readonly path: string; readonly ms: number }
   /** Answers with this status and no body instead. */

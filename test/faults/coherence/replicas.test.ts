@@ -78,6 +78,8 @@ t.test('the check finds a writer that does not wait for Redis over its slow link
 for (const [fault, contracts] of [
   ['no fence', 'classic'],
   ['no fence', 'both'],
+  ['no epochs', 'classic'],
+  ['no epochs', 'both'],
   ['no bypass', 'classic'],
   ['no snapshot epochs', 'classic'],
 ] as const) {

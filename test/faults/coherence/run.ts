@@ -66,6 +66,8 @@ const CALLERS = 12
 /** With slow links: a replica ends a call to a node after this time, and a caller waits for several of them. */
 const LINK_TIMES = { timeout: '3s', patience: 20_000 }
 const PATIENCE_MS = 8000
+/** Found only if a read is in flight from before a write until after it: the node holds the responses of reads so long. */
+const HELD_MS: Readonly<Record<string, number>> = { 'no epochs': 200 }
 
 export async function run(options: RunOptions): Promise<Report> {
   const {
@@ -79,7 +81,8 @@ export async function run(options: RunOptions): Promise<Report> {
   } = options
   const heedsBypass = fault !== 'no bypass'
   const layout = options.contracts === 'both' ? 'newer' : 'classic'
-  const upstream = await startUpstream({ delay: fault === undefined ? 4 : 20, heedsBypass }, 1, layout)
+  const held = fault === undefined ? 0 : (HELD_MS[fault] ?? 0)
+  const upstream = await startUpstream({ delay: fault === undefined ? 4 : 20, held, heedsBypass }, 1, layout)
   const redis = await startRedis()
   const recorder = options.isRecorded ? await startRecording(redis.port, upstream) : undefined
   const nodes = options.worstHour ? await proxyTo(upstream.url) : undefined

@@ -107,7 +107,8 @@ const answerRequest: RequestListener = (request, response) => {
   void later(slow + (behaviour.steady ?? 0) + Math.random() * behaviour.delay)
     .then(() => {
       const { status, type, text } = respond(request)
-      return later(Math.random() * behaviour.delay).then(() => {
+      const held = request.method === 'GET' ? (behaviour.held ?? 0) : 0
+      return later(held + Math.random() * behaviour.delay).then(() => {
         if (behaviour.status !== undefined) response.writeHead(behaviour.status).end()
         else response.writeHead(status, { 'content-type': type }).end(text)
       })
