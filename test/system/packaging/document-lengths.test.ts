@@ -15,7 +15,7 @@ const limits: Readonly<Record<string, number>> = {
   'docs/cache.md': 2500,
   'docs/commands.md': 700,
   'docs/comparison.md': 750,
-  'docs/contract-decisions.md': 4500,
+  'docs/contract-decisions.md': 4200,
   'docs/installation.md': 1300,
   'docs/migration.md': 1500,
   'docs/monitoring.md': 2500,
