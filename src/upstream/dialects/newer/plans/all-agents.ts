@@ -144,9 +144,10 @@ async function collect(
   let calls = 0
   let reply: Reply | undefined
   const isNamed = conversation.request.query.agent_id !== undefined
-  // One call has read the list of agents.
-  const price = isNamed ? Number.POSITIVE_INFINITY : conversation.price - 1
-  if (price === Number.POSITIVE_INFINITY && !isNamed && ids.length > conversation.agentsPerCollection)
+  const isTooLarge = ids.length > conversation.agentsPerCollection
+  // One call has read the list of agents. The complete read in the background, if it is refused, reads it too.
+  const price = isNamed ? Number.POSITIVE_INFINITY : conversation.price - (isTooLarge ? 2 : 1)
+  if (price === Number.POSITIVE_INFINITY && !isNamed && isTooLarge)
     throw tooLarge(node, `${ids.length} agents, more than cluster.limits.agentsPerCollection`)
   // A node of many agents may need seconds for each call.
   let longest = 0
