@@ -6,21 +6,24 @@ import { type PricedCluster, pricesOfReads, ways } from '../../system/joined/rea
 export async function printPrices(clusters: readonly PricedCluster[]): Promise<readonly string[]> {
   const names = clusters.flatMap(({ agents }) => ways.map(({ name }) => `${agents.toLocaleString('en')}, ${name}`))
   console.log(`| read | ${names.join(' | ')} |\n|---|${'---|'.repeat(names.length)}`)
-  const cells = new Map<string, string[]>()
+  const columns: ReadonlyMap<string, string>[] = []
   const missed: string[] = []
   for (const cluster of clusters)
     for (const way of ways) {
       const price = priceOfRead(cluster.workers + 1)
+      const column = new Map<string, string>()
+      columns.push(column)
       const teardowns: (() => unknown)[] = []
       const t = { teardown: (end: () => unknown) => void teardowns.unshift(end) }
       for await (const { path, calls, ownerCalls } of pricesOfReads(t, cluster, way)) {
         const owners = ownerCalls === 0 ? '' : ` + ${ownerCalls}`
-        cells.set(path, [...(cells.get(path) ?? []), `${calls.length}${owners}`])
+        column.set(path, `${calls.length}${owners}`)
         if (calls.length > price)
           missed.push(`${cluster.agents} agents, ${way.name}, ${path}: ${calls.length} of ${price}`)
       }
       for (const end of teardowns) await end()
     }
-  for (const [path, row] of cells) console.log(`| \`${path}\` | ${row.join(' | ')} |`)
+  for (const path of new Set(columns.flatMap((column) => [...column.keys()])))
+    console.log(`| \`${path}\` | ${columns.map((column) => column.get(path) ?? '–').join(' | ')} |`)
   return missed
 }

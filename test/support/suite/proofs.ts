@@ -24,7 +24,7 @@ const PROOFS: Readonly<Record<string, string>> = {
   'test/system/':
     'console-api/miss-stages. journeys/explain-every-endpoint. journeys/outage-every-read. journeys/without-redis-every-read. newer/same-world/ reload/every-setting.',
   'test/system/departures/': 'many-rounds.',
-  'test/system/joined/': 'price-of-every-read.',
+  'test/system/joined/': 'price-of-every-read',
   'test/system/newer-contract/': 'lost-workers. rights/matrix.',
   // Sizes: time and memory with many entries, rows, users or URLs. Stores behind sentinels, a cluster, and links with faults.
   'test/system/attacks/': 'largest-bodies.',

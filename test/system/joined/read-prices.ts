@@ -1,13 +1,23 @@
-/** What each read of the classic contract costs, for the proof and for `npm run bench:fleet -- --prices`. */
+/**
+ * What each read of both contracts costs, plain and with parameters of each kind, for the proof and for
+ * `npm run bench:fleet -- --prices`.
+ */
 import type { Test } from 'tap'
+import type { Endpoint, Param } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
+import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
+import { sampleOf } from '../../support/sample-values.ts'
 import { simulated } from '../../support/simulated.ts'
+import { urlsOf } from '../newer-contract/rights/reads.ts'
 
 export const ways = [
-  { name: 'mode manager', layout: 'classic', distribution: 'manager' },
-  { name: 'mode edge', layout: 'classic', distribution: 'edge' },
-  { name: 'newer layout', layout: 'newer', distribution: 'manager' },
+  { name: 'mode manager', contract: 'classic', layout: 'classic', distribution: 'manager' },
+  { name: 'mode edge', contract: 'classic', layout: 'classic', distribution: 'edge' },
+  { name: 'newer layout', contract: 'classic', layout: 'newer', distribution: 'manager' },
+  { name: 'newer contract', contract: 'newer', layout: 'newer', distribution: 'manager' },
 ] as const
+
+export type Way = (typeof ways)[number]
 
 /** Values for the names in paths of reads. */
 const VALUES: Readonly<Record<string, string>> = {
@@ -28,6 +38,8 @@ const VALUES: Readonly<Record<string, string>> = {
 
 export interface ReadPrice {
   readonly path: string
+  /** The parameter that was sent besides the mandatory ones, or the page. Absent: none. */
+  readonly parameter?: string
   readonly target: string
   /** The calls of nodes, without probes, logins and those of the owner table. */
   readonly calls: readonly string[]
@@ -45,31 +57,164 @@ export interface PricedCluster {
   readonly workers: number
 }
 
-/** Probes and logins. */
-const NOT_OF_READS: ReadonlySet<string> = new Set(['/', '/security/user/authenticate'])
+interface PriceOptions {
+  /** Also with parameters, and as pages. */
+  readonly hasParameters?: boolean
+}
 
-/** Sends each read once, one after the other. `t`: ends the edge and the cluster. */
+/** The calls of probes and logins, and the paths of the reads for which they are sent too. */
+const PROBES: Readonly<Record<string, readonly string[]>> = {
+  '/': ['/', '/version'],
+  '/version': ['/version'],
+  '/security/user/authenticate': [],
+}
+
+/** Sends each read once, one after the other, with an empty cache. `t`: ends the edge and the cluster. */
 export async function* pricesOfReads(
   t: Pick<Test, 'teardown'>,
   { agents, workers }: PricedCluster,
-  { layout, distribution }: (typeof ways)[number],
+  { contract, layout, distribution }: Way,
+  { hasParameters = false }: PriceOptions = {},
 ): AsyncGenerator<ReadPrice> {
-  const settings = { cluster: { layout, distribution, discover: false, limits: { perMinute: 0 } } }
+  const settings = {
+    listen: { contract },
+    cluster: { layout, distribution, discover: false, limits: { perMinute: 0 } },
+    access: { limits: { requestsPerSecond: 100_000 } },
+  }
   const world = { agents, workers, layout, distributed: distribution === 'manager' }
   const { simulator, edge } = await simulated(t, world, { settings })
-  for (const {
-    method,
-    path,
-    target: { kind },
-  } of catalogue) {
-    if (method !== 'GET' || kind === 'edge') continue
-    const target = path.replaceAll(/:(\w+)/g, (_, value: string) => VALUES[value] ?? 'none')
+  const basic = edge.authorization('admin')
+  const authorization = contract === 'newer' ? `Bearer ${await logIn(edge.url, basic)}` : basic
+  const price = async (path: string, target: string, parameter?: string): Promise<ReadPrice> => {
+    const purged = await fetch(`${edge.url}/cache`, { method: 'DELETE', headers: { authorization } })
+    if (!purged.ok) throw new Error(`purge: status ${purged.status}`)
     const before = simulator.seen.length
-    const answer = await fetch(edge.url + target, { headers: { authorization: edge.authorization('admin') } })
-    const text = await answer.text()
-    const isRead = (url: string) => !NOT_OF_READS.has(url) && (url !== '/version' || path === url)
+    const { headers, text } = await send(edge.url + target, authorization)
+    const isRead = (url: string) => PROBES[url]?.includes(path) !== false
     const urls = simulator.seen.slice(before).flatMap(({ url }) => (isRead(url) ? [url] : []))
     const calls = urls.filter((url) => !url.includes(OF_OWNERS))
-    yield { path, target, calls, ownerCalls: urls.length - calls.length, headers: answer.headers, text }
+    const ownerCalls = urls.length - calls.length
+    return { path, target, calls, ownerCalls, headers, text, ...(parameter !== undefined && { parameter }) }
   }
+  for (const record of contract === 'newer' ? newerContract : catalogue) {
+    const { path, method, target: of } = record
+    if (method !== 'GET' || of.kind === 'edge' || path === '/security/user/authenticate' || isLater(record)) continue
+    const target = contract === 'newer' ? newerUrl(record) : classicUrl(record)
+    const plain = await price(path, target)
+    yield plain
+    if (!hasParameters) continue
+    for (const [parameter, query] of variantsOf(record, target, rowOf(plain.text)))
+      yield await price(path, withParameters(target, query), parameter)
+  }
+}
+
+async function send(url: string, authorization: string): Promise<{ readonly headers: Headers; readonly text: string }> {
+  const answer = await fetch(url, { headers: { authorization } })
+  return { headers: answer.headers, text: await answer.text() }
+}
+
+async function logIn(url: string, authorization: string): Promise<string> {
+  const options = { method: 'POST', headers: { authorization } }
+  return (await fetch(`${url}/security/user/authenticate?raw=true`, options)).text()
+}
+
+/** Whether the release of the simulated cluster, 4.5, lacks the read. */
+function isLater({ releases: { since = '4.0' } = {} }: Endpoint): boolean {
+  return Number(since.split('.')[1]) > 5
+}
+
+/** Nodes refuse rows of all agents if one of them has no database. */
+function newerUrl(record: Endpoint): string {
+  const [target = ''] = urlsOf(record)
+  return record.path.startsWith('/experimental/') ? withParameters(target, { agents_list: '001,002' }) : target
+}
+
+/** Returns the URL with the mandatory parameters. */
+function classicUrl({ path, query }: Endpoint): string {
+  const mandatory = Object.entries(query).flatMap(([name, { required, kind }]) =>
+    required === undefined ? [] : [[name, sampleOf(name, kind)]],
+  )
+  return withParameters(
+    path.replaceAll(/:(\w+)/g, (_, value: string) => VALUES[value] ?? 'none'),
+    Object.fromEntries(mandatory),
+  )
+}
+
+type Query = Readonly<Record<string, string>>
+
+function withParameters(target: string, query: Query): string {
+  const pairs = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+  return pairs.length === 0 ? target : `${target}${target.includes('?') ? '&' : '?'}${pairs.join('&')}`
+}
+
+/** Of no effect on the calls. */
+const WITHOUT_EFFECT: ReadonlySet<string> = new Set(['pretty', 'wait_for_complete', 'raw'])
+/** Parameters of many reads. Each read has all of its others too; of rows of all agents, which cost most, the first one. */
+const OF_MANY: ReadonlySet<string> = new Set(['select', 'sort', 'search', 'q', 'distinct', 'agent_id', 'agents_list'])
+
+/** The second page of a walk, the largest page, and one beyond all rows. */
+const PAGES: readonly (readonly [string, Query])[] = [
+  ['page 2', { limit: '100', offset: '100' }],
+  ['largest page', { limit: '1000' }],
+  ['page beyond', { limit: '500', offset: '100000' }],
+]
+
+/** Returns the parameters of further reads, by what they show. */
+function variantsOf({ path, query }: Endpoint, target: string, row: Row): readonly (readonly [string, Query])[] {
+  const names = Object.keys(query).filter((name) => {
+    const isSent = new RegExp(`[?&]${name}=`).test(target)
+    return !isSent && !WITHOUT_EFFECT.has(name) && name !== 'limit' && name !== 'offset'
+  })
+  const others = names.filter((name) => !OF_MANY.has(name))
+  const left = new Set(path.startsWith('/experimental/') ? others.slice(1) : [])
+  const variants = names.flatMap((name) => {
+    const param = query[name]
+    if (param === undefined || left.has(name)) return []
+    const needed = param.requires === undefined ? {} : { [param.requires]: sampleOf(param.requires, '') }
+    return [[name, { ...needed, [name]: sampleFor(name, param, row) }] as const]
+  })
+  return Object.hasOwn(query, 'offset') ? [...variants, ...PAGES] : variants
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+/** Returns a row of the response, with its members that are texts or numbers. */
+function rowOf(text: string): Row {
+  if (!text.startsWith('{')) return {}
+  const { data } = JSON.parse(text) as { readonly data?: { readonly items?: Row[]; readonly affected_items?: Row[] } }
+  const [row = {}] = data?.items ?? data?.affected_items ?? []
+  return Object.fromEntries(
+    Object.entries(Object(row)).filter(([, value]) => /^[\w.-]+$/.test(typeof value === 'object' ? '' : String(value))),
+  )
+}
+
+/** Added by the edge, so no row of a table has it. */
+const OF_JOINED_ROWS: ReadonlySet<string> = new Set(['agent_id', 'node_name'])
+
+/** Returns a legal value, of the row if it has one, so that the node finds rows. */
+function sampleFor(name: string, { kind, value, allowed }: Param, row: Row): string {
+  const [field = 'id', its = '001'] =
+    Object.entries(row).find(([field]) => /^[a-z_]+$/.test(field) && !OF_JOINED_ROWS.has(field)) ?? []
+  if (name === 'select') return field
+  if (name === 'sort') return `-${field}`
+  if (name === 'search') return 'a'
+  if (name === 'q') return `${field}=${its}`
+  if (name === 'agent_id' || name === 'agents_list') return '001,002'
+  if (row[name] !== undefined && typeof row[name] !== 'boolean') return String(row[name])
+  if (value === undefined) return allowed?.[0] ?? sampleOf(name, kind)
+  const item = value.type === 'array' ? value.items : value
+  if (item.type === 'boolean') return 'true'
+  if (item.type !== 'string') return String(Math.max(('minimum' in item ? item.minimum : 1) ?? 1, 1))
+  return item.words?.[0] ?? TEXTS[item.format ?? ''] ?? 'default'
+}
+
+/** Texts of the formats of the newer contract. */
+const TEXTS: Readonly<Record<string, string>> = {
+  date: '2026-11-01',
+  hash: 'd41d8cd98f00b204e9800998ecf8427e',
+  numbers: '001',
+  range: '2-5',
+  timeframe: '7d',
+  get_dirnames_path: 'etc/rules',
+  wazuh_version: 'v4.9.0',
 }

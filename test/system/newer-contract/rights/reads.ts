@@ -20,6 +20,7 @@ const OF_NODE = { component: ['analysis'], configuration: ['global'] }
 const VALUES_OF: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   '/agents/:agent_id/stats/:component': { component: ['logcollector'] },
   '/decoders/files/:filename': { filename: ['local_decoder.xml'] },
+  '/vulnerability/:agent_id/summary/:field': { field: ['severity'] },
   '/lists/files/:filename': { filename: ['audit-keys'] },
   '/cluster/:node_id/configuration/:component/:configuration': OF_NODE,
   '/manager/configuration/:component/:configuration': OF_NODE,
@@ -52,14 +53,16 @@ function valuesOf({ path }: Endpoint, name: string): readonly string[] {
 export function readsOfNewerContract(): string[] {
   return newerContract
     .filter(({ method, target, path }) => method === 'GET' && target.kind !== 'edge' && !LEFT_OUT.has(path))
-    .flatMap((record) => {
-      const names = [...record.path.matchAll(/:([^/]+)/g)].map(([, name = '']) => name)
-      const filled = names.reduce<readonly string[]>(
-        (paths, name) =>
-          paths.flatMap((path) => valuesOf(record, name).map((value) => path.replace(`:${name}`, value))),
-        [record.path],
-      )
-      const queries = QUERIES[record.path] ?? ['']
-      return filled.flatMap((path) => queries.map((query) => (query === '' ? path : `${path}?${query}`)))
-    })
+    .flatMap(urlsOf)
+}
+
+/** Returns the URLs of one read. The first one has the mandatory parameters, and no others where it may. */
+export function urlsOf(record: Endpoint): readonly string[] {
+  const names = [...record.path.matchAll(/:([^/]+)/g)].map(([, name = '']) => name)
+  const filled = names.reduce<readonly string[]>(
+    (paths, name) => paths.flatMap((path) => valuesOf(record, name).map((value) => path.replace(`:${name}`, value))),
+    [record.path],
+  )
+  const queries = QUERIES[record.path] ?? ['']
+  return filled.flatMap((path) => queries.map((query) => (query === '' ? path : `${path}?${query}`)))
 }
