@@ -1,7 +1,7 @@
 /** Prints the size of this working tree (`npm run sizes`), and what is gone or new since another one. */
 
 import { lengthOf } from './documents/length.ts'
-import { documents } from './documents/list.ts'
+import { documents, isGenerated } from './documents/list.ts'
 import { readOptions } from './script-options.ts'
 import { sizesOf } from './tree-sizes.ts'
 
@@ -29,10 +29,16 @@ for (const kind of ['settings', 'metrics', 'commands', 'routes'] as const)
   row(kind, now.names[kind].length, before?.names[kind].length)
 
 if (values.documents) {
-  const lengths = documents().map(({ path, text }) => ({ path, ...lengthOf(text) }))
+  const lengths = documents().map((document) => ({
+    path: document.path,
+    isReference: isGenerated(document),
+    ...lengthOf(document.text),
+  }))
   for (const { path, words, sentence } of lengths)
     console.log(`${path.padEnd(60)}${words} words, ${sentence} in a sentence`)
-  console.log(`${'all documents'.padEnd(60)}${lengths.reduce((sum, { words }) => sum + words, 0)} words`)
+  const sum = (of: typeof lengths) => of.reduce((sum, { words }) => sum + words, 0)
+  console.log(`${'the generated reference'.padEnd(60)}${sum(lengths.filter((each) => each.isReference))} words`)
+  console.log(`${'all other documents'.padEnd(60)}${sum(lengths.filter((each) => !each.isReference))} words`)
 }
 
 for (const kind of ['settings', 'metrics', 'commands', 'routes'] as const) {
