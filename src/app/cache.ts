@@ -152,12 +152,13 @@ function hasOutageMode({ cache }: Config): boolean {
 function readLifetimes({ current }: ReloadableConfig): LifetimesOf {
   return (group, name) => {
     const { cache } = current()
-    const { staleWhileRevalidate, staleIfError, outage } = cache
+    const { staleWhileRevalidate, staleIfError, outage, withoutRedis } = cache
     return {
       ttl: ttlOf(cache, group, name),
       staleWhileRevalidate: staleWhileRevalidate[group] ?? 'automatic',
       staleIfError,
       outage: outage[group] ?? 0,
+      ...(withoutRedis === 'stale' && { withoutRedis: staleIfError }),
     }
   }
 }

@@ -30,6 +30,7 @@ export interface CachePorts {
   readonly lifetimesOf: LifetimesOf
   readonly replicationLag: ReplicationLag
   readonly limits: () => TimeLimits
+  readonly isOnlyReplica: () => boolean
   /** Whether the nodes have capacity for a call that no client waits for. */
   readonly hasIdleCapacity: (request: EdgeRead) => boolean
   /** Returns the milliseconds until the limits of the node that would be called permit one more read, after `others`. */
@@ -92,6 +93,8 @@ export async function callNodes(
 ): Promise<Fetched> {
   const { group } = context.target.policy
   const started = ports.clock()
+  // Without Redis, a response is stored for this replica alone. A write of another one has changed the epochs in Redis.
+  const known = lookup.kind === 'unavailable' ? lookUpWithoutRedis(ports, context) : undefined
   const emit = (outcome: 'stored' | 'notStorable' | 'failed') =>
     ports.onEvent({ kind: 'fetch', group, outcome, ms: ports.clock() - started })
   let response: ReadResponse
@@ -101,7 +104,9 @@ export async function callNodes(
     if (!(fault instanceof AbandonedError)) emit('failed')
     throw fault
   }
-  const fetched = await storeResponse(ports, context, { lookup, response, fetchTime: ports.clock() - started })
+  const fetchTime = ports.clock() - started
+  const isLocal = known !== undefined
+  const fetched = await storeResponse(ports, context, { lookup: known ?? lookup, response, fetchTime, isLocal })
   emit(fetched.storing === undefined ? 'notStorable' : 'stored')
   return fetched
 }
@@ -111,13 +116,15 @@ interface NewResponse {
   readonly lookup: Lookup
   readonly response: ReadResponse
   readonly fetchTime: number
+  /** It is stored for this replica alone. Absent: for all. */
+  readonly isLocal?: boolean
 }
 
 /** Stores a response if it may be stored, under the epochs of the lookup. */
 export async function storeResponse(
   ports: CachePorts,
   context: ReadContext,
-  { lookup, response, fetchTime }: NewResponse,
+  { lookup, response, fetchTime, isLocal = false }: NewResponse,
 ): Promise<Fetched> {
   const { policy, key, tags, info } = context.target
   const epochs = lookup.kind === 'unavailable' || lookup.epochs.fenced ? undefined : lookup.epochs
@@ -134,7 +141,7 @@ export async function storeResponse(
   const stored: StoredRead = { ...(await contentOf(response)), ...times, clusterStatus }
   const result = { kind: 'cacheable', response, entry: { response: stored, age } } as const
   if (epochs === undefined || freshFor <= 0) return { result }
-  return { result, storing: ports.store.store({ key, tags, epochs, stored, initialAge, info }) }
+  return { result, storing: ports.store.store({ key, tags, epochs, stored, initialAge, info, isLocal }) }
 }
 
 /** Returns what is stored of a response besides its times. */
@@ -156,6 +163,17 @@ function unstoredResult(response: ReadResponse): FetchResult {
 /** Returns the lifetimes of the endpoint of a read, in whichever contract it is. */
 export function lifetimesOf(ports: Pick<CachePorts, 'lifetimesOf'>, { target }: ReadContext): FreshnessLifetimes {
   return ports.lifetimesOf(target.policy.group, target.policy.name)
+}
+
+/** Whether responses of the local tier are served while Redis is unreachable. */
+export function servesWithoutRedis(ports: CachePorts, context: ReadContext): boolean {
+  return ports.isOnlyReplica() || lifetimesOf(ports, context).withoutRedis !== undefined
+}
+
+/** Returns what the local tier has of a response, if it is served while Redis is unreachable. */
+export function lookUpWithoutRedis(ports: CachePorts, context: ReadContext): Lookup | undefined {
+  const { key, tags } = context.target
+  return servesWithoutRedis(ports, context) ? ports.store.lookupWithoutRedis?.(key, tags) : undefined
 }
 
 function nodeRequest(ports: CachePorts, context: ReadContext, lookup: Lookup): EdgeRead {

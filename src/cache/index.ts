@@ -27,8 +27,6 @@ export interface CacheSettings {
   /** Milliseconds after a write for which reads of replicated data go to the master only. */
   readonly replicationLag: number
   readonly divergenceCheck: DivergenceCheckSettings
-  /** Absent: `call`. */
-  readonly withoutRedis?: 'call' | 'stale'
   readonly snapshots: SnapshotSettings
 }
 
@@ -78,7 +76,6 @@ export function createCache(options: CacheOptions) {
     // A trial compares every hit.
     ...(options.trial ? { neverCollapses: true } : { divergenceSettings: settings }),
     isOnlyReplica: options.isOnlyReplica ?? (() => false),
-    servesWithoutRedis: () => settings().withoutRedis === 'stale',
     snapshots: { snapshots, rows, nodeReads },
   })
   return {

@@ -210,6 +210,8 @@ export interface FreshnessLifetimes {
   readonly staleIfError: number
   /** While no node answers. Absent: not beyond the other times. */
   readonly outage?: number
+  /** While Redis is unreachable. Absent: the nodes are called. */
+  readonly withoutRedis?: number
 }
 
 /** Returns the lifetimes of a cache group; `name`: of an endpoint (core/request.ts), which may have its own. */
@@ -246,11 +248,12 @@ export function staleTimesOf(
   lifetimes: FreshnessLifetimes,
   fetchTime: number,
 ): StaleTimes {
-  const { ttl, staleWhileRevalidate: setting, staleIfError, outage: staleInOutage = 0 } = lifetimes
+  const { ttl, staleWhileRevalidate: setting, staleIfError, outage = 0, withoutRedis = 0 } = lifetimes
+  const degraded = { staleInOutage: outage, staleWithoutRedis: withoutRedis }
   const duringRefresh = setting === 'automatic' ? automaticStale(ttl, fetchTime) : setting
-  if (stale === 'allowed') return { staleWhileRevalidate: duringRefresh, staleIfError, staleInOutage, staleWhileHot: 0 }
+  if (stale === 'allowed') return { staleWhileRevalidate: duringRefresh, staleIfError, ...degraded, staleWhileHot: 0 }
   if (stale === 'never') return NEVER_STALE
-  return { ...NEVER_STALE, staleInOutage, staleWhileHot: Math.min(duringRefresh, MAX_STALE_WHILE_HOT_MS) }
+  return { ...NEVER_STALE, ...degraded, staleWhileHot: Math.min(duringRefresh, MAX_STALE_WHILE_HOT_MS) }
 }
 
 /** Returns how long a response may be served stale while a refresh is expected to take `fetchTime`; all in milliseconds. */

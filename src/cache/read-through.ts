@@ -20,7 +20,14 @@ import {
   type StoredResponse,
 } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
-import { type CachePorts, type FetchResult, lifetimesOf, type ReadContext } from './call-nodes.ts'
+import {
+  type CachePorts,
+  type FetchResult,
+  lifetimesOf,
+  lookUpWithoutRedis,
+  type ReadContext,
+  servesWithoutRedis,
+} from './call-nodes.ts'
 import { createDivergenceCheck, type DivergenceCheck } from './compare-responses.ts'
 import { createFetcher, type Fetcher, lateAfter } from './fetch.ts'
 import { type CacheTarget, EVERYONE } from './key.ts'
@@ -33,6 +40,7 @@ import {
 } from './refresh-ahead.ts'
 import type { SnapshotPorts } from './snapshots/build.ts'
 import { createSnapshots, type StoredSource } from './snapshots/stage.ts'
+import { storageLifetime } from './stores/local-entries.ts'
 
 export interface ReadThroughPorts extends CachePorts {
   readonly refreshAhead: RefreshAheadOptions
@@ -41,9 +49,6 @@ export interface ReadThroughPorts extends CachePorts {
   readonly isSilent: (request: EdgeRead) => boolean
   /** Whether a call would leave no free slot of the node that would be called. */
   readonly isSaturated: (request: EdgeRead) => boolean
-  readonly isOnlyReplica: () => boolean
-  /** Whether the local tier is served while Redis is unreachable, although other replicas may write. */
-  readonly servesWithoutRedis: () => boolean
   /** Absent: hits are not verified, because a trial compares each of them. */
   readonly divergenceSettings?: Parameters<typeof createDivergenceCheck>[0]
   readonly snapshots: Pick<SnapshotPorts, 'snapshots' | 'rows' | 'nodeReads'>
@@ -97,15 +102,22 @@ function respond(path: ReadPath, context: ReadContext): ReadResponse | Promise<R
 
 /**
  * Without Redis, no replica knows what the others write. If the operator prefers stale responses, those of the local tier, and
- * what its snapshots determine, are served and marked. If no other replica writes, the fresh ones are as good as ever.
+ * what its snapshots determine, are served and marked, and expired ones are refreshed for this replica. If no other replica
+ * writes, the fresh ones are as good as ever.
  */
 function respondWithoutRedis(path: ReadPath, context: ReadContext): ReadResponse | Promise<ReadResponse> {
   const { ports, fetcher } = path
-  const { request } = context
-  const isCalled = !ports.servesWithoutRedis() && !ports.isOnlyReplica()
-  if (isCalled || request.reuse !== 'allowed' || nodeOf(request) !== undefined)
-    return fetcher.fetchLatest(context, false).then(({ response }) => response)
-  return serveLocal(path, context)(context.target) ?? computeOrCall(path, context)
+  const { request, target } = context
+  const isServed = servesWithoutRedis(ports, context) && request.reuse === 'allowed' && nodeOf(request) === undefined
+  if (!isServed) return fetcher.fetchLatest(context, false).then(({ response }) => response)
+  const stored = serveLocal(path, context)(target)
+  if (stored === undefined) return computeOrCall(path, context)
+  const lookup = lookUpWithoutRedis(ports, context)
+  if (lookup?.kind === 'hit' && lookup.age >= lookup.response.ttl) {
+    const wait = ports.waitForRead(request, ports.waiting.others)
+    refreshSoon(path, { ...context, lookup }, wait, storageLifetime(lookup.response) - lookup.age)
+  }
+  return stored
 }
 
 async function computeOrCall(path: ReadPath, context: ReadContext): Promise<ReadResponse> {
@@ -123,22 +135,27 @@ async function computeOrCall(path: ReadPath, context: ReadContext): Promise<Read
     const stale = serve(context.target) ?? (await find(serve, isOutage(context, failure)))
     if (stale !== undefined) return stale
   }
-  return (await fetching).response
+  return toResponse(await fetching, 'uri-miss')
 }
 
 /** Returns what serves the local tier while Redis is unreachable. `failure`: why the nodes did not answer; absent: they were not asked. */
-function serveLocal({ ports }: ReadPath, context: ReadContext, failure?: StaleReason) {
+function serveLocal({ ports, fetcher }: ReadPath, context: ReadContext, failure?: StaleReason) {
   return ({ key, tags }: Pick<CacheTarget, 'key' | 'tags'>): ReadResponse | undefined => {
     const found = ports.store.lookupWithoutRedis?.(key, tags)
-    if (found === undefined) return undefined
-    const { ttl, staleIfError, staleInOutage } = found.response
+    if (found?.kind !== 'hit') return undefined
+    const { ttl, staleInOutage } = found.response
     if (ports.isOnlyReplica()) {
       if (failure !== undefined) return serveStale(context, found, { status: { fwd: 'uri-miss' }, reason: failure })
       if (found.age < ttl) return serve(found, { hit: true })
     }
-    const bound = failure !== undefined && isOutage(context, failure) ? staleInOutage : staleIfError
-    const isServed = ports.servesWithoutRedis() && found.age < ttl + bound
-    return isServed ? serve(found, { hit: true, detail: WITHOUT_REDIS }) : undefined
+    const { withoutRedis } = lifetimesOf(ports, context)
+    if (withoutRedis === undefined) return undefined
+    const rule = staleRuleOf(context.target.policy, errorNumberOf(found.response))
+    // A status is not served because nodes fail, except in an outage; and clients must see the error of a node that answers.
+    const isRefused = (failure !== undefined && rule !== 'allowed') || fetcher.wasRefused(context)
+    const usual = rule === 'never' || isRefused ? 0 : withoutRedis
+    const bound = failure !== undefined && isOutage(context, failure) ? staleInOutage : usual
+    return found.age < ttl + bound ? serve(found, { hit: true, detail: WITHOUT_REDIS }) : undefined
   }
 }
 

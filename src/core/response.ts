@@ -295,6 +295,8 @@ const TIMES = {
   staleIfError: 'number',
   /** How long after its freshness lifetime it may be served while no node answers. */
   staleInOutage: 'number',
+  /** How long after its freshness lifetime it may be served while Redis is unreachable. */
+  staleWithoutRedis: 'number',
   /** How long after its freshness lifetime it may be served during a refresh while it is hot. */
   staleWhileHot: 'number',
 } as const
@@ -334,7 +336,13 @@ export const STORED_FIELDS = {
 
 export type StoredKind = keyof typeof STORED_FIELDS
 
-export const NEVER_STALE = { staleWhileRevalidate: 0, staleIfError: 0, staleInOutage: 0, staleWhileHot: 0 } as const
+export const NEVER_STALE = {
+  staleWhileRevalidate: 0,
+  staleIfError: 0,
+  staleInOutage: 0,
+  staleWithoutRedis: 0,
+  staleWhileHot: 0,
+} as const
 
 /** Returns a value to store for `ttl` milliseconds, and for `staleInOutage` more as an expired one. */
 export function bytesOf(value: object, ttl: number, staleInOutage = 0): StoredBytes {

@@ -10,13 +10,10 @@ export function storeInReach(elapsed: () => number) {
     ...memory,
     lookup: (...at: At) => (isReachable ? memory.lookup(...at) : ({ kind: 'unavailable' } as const)),
     lookupLocal: (...at: At) => (isReachable ? memory.lookupLocal(...at) : undefined),
-    lookupWithoutRedis: (...at: At) => {
-      const found = memory.lookup(...at)
-      return found.kind === 'hit' ? found : undefined
-    },
+    lookupWithoutRedis: (...at: At) => memory.lookup(...at),
   }
-  const cut = (): void => {
-    isReachable = false
+  const setReachable = (value: boolean): void => {
+    isReachable = value
   }
-  return { store, memory, cut }
+  return { store, memory, cut: () => setReachable(false), restore: () => setReachable(true) }
 }

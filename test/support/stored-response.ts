@@ -7,6 +7,7 @@ export function storedResponse(body: Buffer | string, more: Partial<StoredRespon
     staleWhileRevalidate: 0,
     staleIfError: 0,
     staleInOutage: 0,
+    staleWithoutRedis: 0,
     staleWhileHot: 0,
     fetchTime: 1,
   }

@@ -1,6 +1,6 @@
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { StoredResponseInfo } from '../../core/cache.ts'
-import type { AgedResponse, Lookup, StoredBytes, StoredRead, TagEpochs } from '../../core/response.ts'
+import type { Lookup, StoredBytes, StoredRead, TagEpochs } from '../../core/response.ts'
 
 /** Keys of bytes that no read returns. */
 export type BytesKey = `bytes:${string}`
@@ -17,6 +17,8 @@ export interface NewEntry<Of extends StoredBytes = StoredRead, Key extends strin
   readonly initialAge?: number
   /** What `/cache` shows of them. The store does not interpret it. Absent: they are not listed. */
   readonly info?: StoredResponseInfo
+  /** For this replica alone: they were fetched while Redis was unreachable. */
+  readonly isLocal?: boolean
 }
 
 /** Bytes of any kind that all replicas find until they expire, or a write to one of their tags begins. */
@@ -66,10 +68,10 @@ export interface SharedParts {
 
 export interface CacheStore extends EpochStore<StoredRead, string> {
   /**
-   * As `lookupLocal`, while Redis is unreachable: another replica may have written since, this one has not. Absent: there is no
-   * Redis.
+   * As `lookupLocal`, while Redis is unreachable: another replica may have written since, this one has not. The epochs are the
+   * latest that this replica has read; `undefined`: it has read none since its latest write. Absent: there is no Redis.
    */
-  lookupWithoutRedis?(key: string, tags: readonly Tag[]): AgedResponse | undefined
+  lookupWithoutRedis?(key: string, tags: readonly Tag[]): Lookup | undefined
   /** One fetch for all replicas. `lease`: as of a write lock. */
   acquireFetchLock(key: string, epochs: TagEpochs, lease: number): Promise<Lock>
   /** `ms`: how long to wait for Redis, in milliseconds (default: `STORE_WAIT_MS`). */

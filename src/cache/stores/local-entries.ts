@@ -33,7 +33,7 @@ export type StaleTimes = Omit<StoredTimes, 'ttl'>
 
 /**
  * Returns the milliseconds after the freshness lifetime for which a response may be served stale; 0: it never is, or only
- * while it is hot, or in an outage.
+ * while it is hot, in an outage, or while Redis is unreachable.
  */
 export function staleBound({ staleWhileRevalidate, staleIfError }: StaleTimes): number {
   return Math.max(staleWhileRevalidate, staleIfError)
@@ -46,7 +46,7 @@ export function storageLifetime(times: StoredTimes): number {
 
 /** Returns the same while some node answers. */
 export function usualLifetime(times: StoredTimes): number {
-  return times.ttl + staleBound(times) + times.staleWhileHot
+  return times.ttl + Math.max(staleBound(times) + times.staleWhileHot, times.staleWithoutRedis)
 }
 
 /** What is under the key of a read. Lookups of a `BytesKey` read only what all kinds have. */

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../catalogue/endpoint.ts'
 import type { CacheStoreState } from '../../core/cache.ts'
-import type { AgedResponse, CacheIndex, Lookup, StoredBytes, TagEpochs } from '../../core/response.ts'
+import type { CacheIndex, Lookup, StoredBytes, TagEpochs } from '../../core/response.ts'
 import { type OnStoreEvent, redisChannels, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import { GENERATION, LEASES, NOW, script } from '../../redis/scripts.ts'
@@ -114,10 +114,12 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
   }
 
   /** The writes of this replica have invalidated the epochs that it knows, also without Redis. */
-  readonly lookupWithoutRedis = (key: string, tags: readonly Tag[]): AgedResponse | undefined => {
+  readonly lookupWithoutRedis = (key: string, tags: readonly Tag[]): Lookup | undefined => {
     const now = this.#replica.elapsed()
     const entry = this.#local.find(key, tags, now)
-    return entry && localLookup(entry, now)
+    if (entry !== undefined) return localLookup(entry, now)
+    const epochs = this.#known.of(key, tags)
+    return epochs && { kind: 'miss', epochs: { ...epochs, readAt: now }, changed: false }
   }
 
   async #lookupInRedis(key: string, tags: readonly Tag[]): Promise<Lookup> {
@@ -196,14 +198,16 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
   }
 
   readonly store = async (entry: NewEntry<StoredBytes>): Promise<void> => {
-    const { key, tags, epochs } = entry
-    if (!this.#replica.heartbeat.isTrusted) return
+    const { key, tags, epochs, isLocal = false } = entry
+    const { heartbeat } = this.#replica
+    if (!isLocal && !heartbeat.isTrusted) return
     const local = toLocalEntry(entry, this.#replica.elapsed())
     // A stored entry is compared when it is read. Comparing it now only saves the memory of an outdated one.
-    const known = this.#replica.heartbeat.hasLease() ? this.#known.of(key, tags) : undefined
-    const now = known ?? (await this.#readEpochs(key, tags))
+    const known = isLocal || heartbeat.hasLease() ? this.#known.of(key, tags) : undefined
+    const now = known ?? (isLocal ? undefined : await this.#readEpochs(key, tags))
     if (now === undefined || compareEpochs(epochs, now) !== 'same') return
     this.#local.put(key, local)
+    if (isLocal) return
     const [isStored] = await Promise.all([this.#entries.set(key, local), this.#index.add(key, local)])
     if (!isStored) return local.info && this.#index.remove({ group: local.info.group, keys: [key] })
     // Older entries in other local tiers are valid, but a client that read the newer one must not read the older one.

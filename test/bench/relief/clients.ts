@@ -26,6 +26,8 @@ export interface Answer {
   readonly kind: Kind
   /** Path and query. */
   readonly target: string
+  /** The number of the replica, or of the node. */
+  readonly place: number
   /** When the request was sent and the milliseconds until its answer was complete. */
   readonly sentAt: number
   readonly ms: number
@@ -82,10 +84,11 @@ export function startParty(party: Party, place: Place, onAnswer: (answer: Answer
   const ask = (at: number, target: string): Promise<void> => {
     return new Promise<void>((resolve) => {
       const sentAt = performance.now()
-      pools[at % pools.length]?.send({ method: 'GET', target, authorization }, (received: Received) => {
+      const number = at % pools.length
+      pools[number]?.send({ method: 'GET', target, authorization }, (received: Received) => {
         const fault = faultOf(received, expected)
         const cacheStatus = headerOf(received.head, CACHE_STATUS) ?? ''
-        onAnswer({ kind, target, sentAt, ms: performance.now() - sentAt, fault, cacheStatus })
+        onAnswer({ kind, target, place: number, sentAt, ms: performance.now() - sentAt, fault, cacheStatus })
         resolve()
       })
     })

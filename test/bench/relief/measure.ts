@@ -201,7 +201,10 @@ function summaryOf(answers: readonly Answer[], spent: number): Summary {
   }
 }
 
-/** Answers that are still fresh need no mark: the part is that of the others. */
+/**
+ * Answers that are still fresh need no mark: the part is that of the others. A replica learns from the first refresh of a read
+ * that no node answers. What it has served before, while that refresh was under way, is not counted.
+ */
 function markedPart(answers: readonly Answer[], { marked, incidents = [] }: ReliefRow, begun: number): number {
   const [incident] = incidents
   if (marked === undefined || incident === undefined) return Number.NaN
@@ -209,7 +212,17 @@ function markedPart(answers: readonly Answer[], { marked, incidents = [] }: Reli
   const inside = answers.filter(({ sentAt, ms, fault }) => fault === '' && sentAt > from && sentAt + ms < until)
   const old = inside.filter(({ cacheStatus }) => !/; ttl=\d/.test(cacheStatus))
   const isMarked = ({ cacheStatus }: Answer) => marked.some((mark) => cacheStatus.includes(mark))
-  return old.filter(isMarked).length / old.length
+  const marks = old.filter(isMarked)
+  const readOf = ({ place, target }: Answer) => `${place} ${target}`
+  const knownAt = new Map<string, number>()
+  for (const answer of marks) {
+    const at = answer.sentAt + answer.ms
+    knownAt.set(readOf(answer), Math.min(at, knownAt.get(readOf(answer)) ?? at))
+  }
+  const isRefreshed = (answer: Answer) =>
+    answer.cacheStatus.includes('detail=stale-while-revalidate') &&
+    answer.sentAt < (knownAt.get(readOf(answer)) ?? Number.NEGATIVE_INFINITY)
+  return marks.length / old.filter((answer) => !isRefreshed(answer)).length
 }
 
 /** A second is normal if the median of its answers is at most twice that of before, or 5 ms. */

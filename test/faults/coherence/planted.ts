@@ -118,7 +118,7 @@ function noMark(store: CacheStore): Partial<CacheStore> {
     async lookup(key, tags): Promise<Lookup> {
       const lookup = await store.lookup(key, tags)
       const local = lookup.kind === 'unavailable' ? store.lookupWithoutRedis?.(key, tags) : undefined
-      return local === undefined ? lookup : { kind: 'hit', epochs, ...local, isLocal: false }
+      return local?.kind === 'hit' ? { ...local, epochs, isLocal: false } : lookup
     },
   }
 }

@@ -45,6 +45,7 @@ t.test('without a setting, the stale time is the TTL, at least 3 s and two fetch
       staleIfError: 0,
       staleWhileHot: 0,
       staleInOutage: 0,
+      staleWithoutRedis: 0,
     })
     const { staleWhileRevalidate, staleIfError, staleWhileHot } = timesOf(STATUS, { ...automatic, ttl }, fetchTime)
     t.strictSame([staleWhileRevalidate, staleIfError, staleWhileHot], [0, 0, 3000])

@@ -42,6 +42,7 @@ const times = {
   staleWhileRevalidate: 5001,
   staleIfError: 10_001,
   staleInOutage: 20_001,
+  staleWithoutRedis: 15_001,
   staleWhileHot: 2001,
 }
 const read = { ...times, fetchTime: 8, clusterStatus: 'm;rows=1', ...added }

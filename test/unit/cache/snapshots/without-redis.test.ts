@@ -14,8 +14,8 @@ async function cutOff(withoutRedis: 'call' | 'stale', isOnly = false) {
   const edge = snapshotReplica(rows, {
     store,
     clock: clock.read,
-    lifetimesOf: () => ({ ...lifetimes, outage: 3_600_000 }),
-    settings: { snapshots: settings, withoutRedis },
+    lifetimesOf: () => ({ ...lifetimes, outage: 3_600_000, ...(withoutRedis === 'stale' && { withoutRedis: 60_000 }) }),
+    settings: { snapshots: settings },
     isOnlyReplica: () => isOnly,
   })
   await edge.warm()
