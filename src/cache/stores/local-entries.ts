@@ -221,10 +221,15 @@ function isSame(entry: LocalEntry, now: TagEpochs | undefined): boolean {
 /** The memory behind a body may be this many times its length. */
 const MAX_BUFFER_RATIO = 1.125
 
+/** Whether the bytes are all of the memory that they keep, or nearly all. */
+export function hasOwnBytes(body: Buffer): boolean {
+  return body.buffer.byteLength <= body.length * MAX_BUFFER_RATIO
+}
+
 /** A short body is often a view of a larger buffer (Node's pool), which it would keep in memory. */
 function withOwnBytes(entry: LocalEntry): LocalEntry {
   const { body } = entry.stored
-  if (body.buffer.byteLength <= body.length * MAX_BUFFER_RATIO) return entry
+  if (hasOwnBytes(body)) return entry
   const own = Buffer.allocUnsafeSlow(body.length)
   body.copy(own)
   return { ...entry, stored: { ...entry.stored, body: own } }

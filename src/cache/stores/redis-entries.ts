@@ -4,12 +4,12 @@ import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, 
 import type { StoredResponseInfo } from '../../core/cache.ts'
 import { concatOwn, onEachPart } from '../../core/long-values.ts'
 import { STORED_FIELDS, StoredForms, type StoredKind, type StoredTimes } from '../../core/response.ts'
-import { type CooperativeTask, runAtOnce, runTask } from '../../core/turns.ts'
+import { type CooperativeTask, PAUSE, runAtOnce, runTask } from '../../core/turns.ts'
 import { isObject } from '../../core/values.ts'
 import { type OnStoreEvent, redisKeys } from '../../redis/options.ts'
 import type { RedisReplica } from '../../redis/replica.ts'
 import type { BytesKey, SharedParts } from './contract.ts'
-import { areEqual, type LocalEntry, storageLifetime } from './local-entries.ts'
+import { areEqual, hasOwnBytes, type LocalEntry, storageLifetime } from './local-entries.ts'
 
 export interface RedisEntriesOptions {
   readonly replica: RedisReplica
@@ -217,6 +217,8 @@ export function createEntryCodec(encryptionKey?: Buffer): EntryCodec {
 }
 
 const NO_BODY = Buffer.alloc(0)
+/** Copying more than this takes about a millisecond. */
+const LONG_REPLY_BYTES = 4 * 1024 * 1024
 
 function* encode(format: EntryForm, name: string, head: unknown, body: Buffer): CooperativeTask<Buffer> {
   const text = Buffer.from(JSON.stringify(head))
@@ -236,6 +238,8 @@ function* decode(format: EntryForm, name: string, bytes: Buffer): CooperativeTas
   if (bytes[2] !== VERSION || bytes[3] !== format.form) return undefined
   const length = bytes.readUInt32BE(4)
   if (bytes.length !== contentAt + length + bytes.readUInt32BE(8)) return undefined
+  // The connection has copied the whole reply in this turn.
+  if (bytes.length > LONG_REPLY_BYTES) yield PAUSE
   const associated = associatedData(name, bytes.subarray(0, FIXED_BYTES))
   const [head, body] = [bytes.subarray(contentAt, contentAt + length), bytes.subarray(contentAt + length)]
   try {
@@ -247,6 +251,8 @@ function* decode(format: EntryForm, name: string, bytes: Buffer): CooperativeTas
 }
 
 function* concatenated(chunks: readonly Buffer[]): CooperativeTask<Buffer> {
+  const [first] = chunks
+  if (first !== undefined && chunks.length === 1 && hasOwnBytes(first)) return first
   const whole = concatOwn(chunks)
   return whole instanceof Promise ? ((yield whole) as Buffer) : whole
 }

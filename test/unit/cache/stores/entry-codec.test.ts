@@ -53,13 +53,22 @@ for (const [name, codec] of Object.entries(codecs)) {
   })
 }
 
+/** The head, and what is before it. */
+const HEAD_BYTES = 1024
+
 for (const [name, codec] of Object.entries(codecs)) {
   t.test(`${name}: a long body is encoded and decoded without a long turn`, async (t) => {
     const body = randomBytes(10 * 1024 * 1024)
     const encoded = await codec.encode('k', head, body)
     const opened = await codec.decode('k', encoded)
     t.strictSame(opened?.head, head)
-    t.ok(opened?.body.equals(body) && opened.body.buffer.byteLength === body.length, 'in memory of its size')
+    t.ok(opened?.body.equals(body))
+    t.ok(Number(opened?.body.buffer.byteLength) < body.length + HEAD_BYTES, 'in memory of about its size')
+    const short = await codec.decode(
+      'k',
+      Buffer.concat([await codec.encode('k', head, body.subarray(0, 1000)), body]).subarray(0, -body.length),
+    )
+    t.equal(short?.body.buffer.byteLength, 1000, 'a part of a larger reply is copied')
     const encoding = await measureBestRun(() => codec.encode('k', head, body), MAX_TURN_MS)
     t.ok(encoding < MAX_TURN_MS, `encoding: ${encoding.toFixed(1)} ms`)
     const decoding = await measureBestRun(() => codec.decode('k', encoded), MAX_TURN_MS)
