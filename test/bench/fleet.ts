@@ -18,7 +18,7 @@ const { values, refuse } = readOptions({
     mode: {
       kind: 'text',
       value: Object.keys(modes).join('|'),
-      meaning: 'mode or layout of the nodes (default manager)',
+      meaning: 'mode or layout of the nodes, or contract of the clients (default manager)',
     },
     only: { kind: 'pattern', meaning: 'measure the reads whose name matches' },
     prices: { kind: 'flag', meaning: 'print the calls of every read instead, at 3,000 and 50,000 agents' },

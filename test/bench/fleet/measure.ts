@@ -11,7 +11,7 @@ import {
 } from '../clients/parties.ts'
 import { cpuOf } from '../load.ts'
 import { WrongResponseError } from '../verify.ts'
-import { type FleetMode, type FleetRead, fleetReads, modes } from './reads.ts'
+import { type FleetMode, type FleetRead, fleetReads, membersOf, modes } from './reads.ts'
 
 export interface Cost {
   readonly calls: number
@@ -45,7 +45,7 @@ const GROUP = 'default'
 
 export async function* measureFleet(options: FleetOptions): AsyncGenerator<MeasuredRead> {
   const { agents, workers, work, mode, only } = options
-  const { layout, distribution } = modes[mode]
+  const { contract, layout, distribution } = modes[mode]
   const capacity = work > 0 ? { work } : { scale: INSTANT_SCALE }
   const distributed = distribution === 'manager'
   const cluster = await startCluster({ agents, workers, capacity, layout, distributed, isStill: true })
@@ -53,6 +53,7 @@ export async function* measureFleet(options: FleetOptions): AsyncGenerator<Measu
   const replicas = await startReplicas(2, {
     nodes: cluster.nodes,
     redis: redis.url,
+    contract,
     layout,
     cluster: { distribution, discover: false, limits: { perMinute: 0 } },
     // What is paid for once lasts for the whole run.
@@ -60,7 +61,7 @@ export async function* measureFleet(options: FleetOptions): AsyncGenerator<Measu
   })
   try {
     const fleet = new RunningFleet(cluster, replicas, mode)
-    const members = await fleet.totalOf(`/agents/groups/${GROUP}?limit=1`)
+    const members = await fleet.totalOf(`${membersOf({ mode, group: GROUP })}?limit=1`)
     for (const read of fleetReads({
       agents: agents + 1,
       nodes: workers + 1,
@@ -78,11 +79,16 @@ export async function* measureFleet(options: FleetOptions): AsyncGenerator<Measu
   }
 }
 
+type Rows = readonly Readonly<Record<string, unknown>>[]
+
+/** Of either contract. */
 interface Page {
   readonly error: number
   readonly data: {
-    readonly items?: readonly Readonly<Record<string, unknown>>[]
+    readonly items?: Rows
+    readonly affected_items?: Rows
     readonly totalItems?: number
+    readonly total_affected_items?: number
     readonly covered_agents?: { readonly covered: number; readonly all: number }
   }
 }
@@ -95,29 +101,33 @@ class RunningFleet {
   readonly #replicas: Replicas
   /** Where the right response is: in mode `manager`, the master. Otherwise the first response counts. */
   readonly #node: string | undefined
+  readonly #mode: FleetMode
+  #token: Promise<string> | undefined
   /** The body of each URL that was read. */
   readonly #known = new Map<string, string>()
 
   constructor(cluster: RunningCluster, replicas: Replicas, mode: FleetMode) {
     this.#cluster = cluster
     this.#replicas = replicas
+    this.#mode = mode
     this.#node = mode === 'manager' ? cluster.nodes[0]?.url : undefined
   }
 
   async totalOf(target: string): Promise<number> {
-    const { body } = await ask(`${this.#replicas.urls[0]}${target}`, 'writer')
+    const { body } = await ask(`${this.#replicas.urls[0]}${target}`, await this.#authorization())
     const { error, data } = JSON.parse(body) as Page
     if (error !== 0) throw new WrongResponseError(`${target}: ${body}`)
-    return data.totalItems ?? 0
+    return data.totalItems ?? data.total_affected_items ?? 0
   }
 
   /** Reads through one replica, and verifies each response. */
   async measure(read: FleetRead, replica: 0 | 1): Promise<Cost> {
     const base = this.#replicas.urls[replica] ?? ''
+    const authorization = await this.#authorization()
     await this.#replicas.ask(TURNS_REQUEST)
     const [callsBefore, cpuBefore, begun] = [await this.#calls(), await this.#cpu(), performance.now()]
     const answers: Answer[] = []
-    for (const url of read.urls) answers.push(await ask(base + url, 'writer'))
+    for (const url of read.urls) answers.push(await ask(base + url, authorization))
     const ms = performance.now() - begun
     const [cpu, turns] = [await this.#cpu(), await this.#replicas.ask<number>(TURNS_REQUEST)]
     const calls = (await this.#calls()) - callsBefore
@@ -150,15 +160,24 @@ class RunningFleet {
           ? replica === 0 || /; hit\b|detail=snapshot/.test(cacheStatus)
           : !/\bhit\b|stored/.test(cacheStatus)
       if (!isExpected || covered === 0) wrong(`${url}: Cache-Status ${cacheStatus}, ${covered} agents covered`)
-      rows += data.items?.length ?? 0
-      for (const { id } of data.items ?? []) seen.add(id)
+      const items = data.items ?? data.affected_items ?? []
+      rows += items.length
+      for (const { id } of items) seen.add(id)
       if (read.isOfAllAgents || url.startsWith('/cluster/*')) continue
-      const known = this.#known.get(url) ?? (this.#node ? (await ask(this.#node + url, 'edge')).body : body)
+      const known =
+        this.#known.get(url) ?? (this.#node ? (await ask(this.#node + url, basic('edge', nodePassword))).body : body)
       this.#known.set(url, known)
       if (body !== known) wrong(`${url}: ${body.length} bytes differ from ${known.length} of the node`)
     }
     if (read.rows !== undefined && (rows !== read.rows || seen.size !== rows))
       wrong(`${rows} rows, ${seen.size} different ones, instead of ${read.rows}`)
+  }
+
+  /** A client of the newer contract is a user of the manager, with a token. */
+  async #authorization(): Promise<string> {
+    if (modes[this.#mode].contract === 'classic') return basic('writer')
+    this.#token ??= logIn(this.#replicas.urls[0] ?? '')
+    return `Bearer ${await this.#token}`
   }
 
   async #calls(): Promise<number> {
@@ -179,8 +198,13 @@ interface Answer {
   readonly cacheStatus: string
 }
 
-async function ask(url: string, user: string): Promise<Answer> {
-  const authorization = user === 'edge' ? basic(user, nodePassword) : basic(user)
+async function logIn(url: string): Promise<string> {
+  const headers = { authorization: basic('edge', nodePassword) }
+  const response = await fetch(`${url}/security/user/authenticate?raw=true`, { method: 'POST', headers })
+  return response.text()
+}
+
+async function ask(url: string, authorization: string): Promise<Answer> {
   const response = await fetch(url, { headers: { authorization } })
   return {
     status: response.status,

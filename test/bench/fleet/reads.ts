@@ -22,17 +22,18 @@ export interface Fleet {
   readonly mode: FleetMode
 }
 
-/** Nodes of the classic layout in one of its modes, or of the newer one behind the classic contract. */
+/** Nodes of the classic layout in one of its modes, or of the newer one behind either contract. */
 export const modes = {
-  manager: { layout: 'classic', distribution: 'manager' },
-  edge: { layout: 'classic', distribution: 'edge' },
-  newer: { layout: 'newer', distribution: 'manager' },
+  manager: { contract: 'classic', layout: 'classic', distribution: 'manager' },
+  edge: { contract: 'classic', layout: 'classic', distribution: 'edge' },
+  newer: { contract: 'classic', layout: 'newer', distribution: 'manager' },
+  'newer-contract': { contract: 'newer', layout: 'newer', distribution: 'manager' },
 } as const
 export type FleetMode = keyof typeof modes
 
 const PAGE = 500
-/** The rows that a node returns at once. */
-const ROWS_PER_CALL = 1000
+/** The rows that the edge requests at once. */
+const ROWS_PER_CALL = { classic: 1000, newer: 5000 } as const
 
 function walk(path: string, rows: number): Pick<FleetRead, 'urls' | 'rows'> {
   const sign = path.includes('?') ? '&' : '?'
@@ -41,44 +42,80 @@ function walk(path: string, rows: number): Pick<FleetRead, 'urls' | 'rows'> {
 }
 
 /** A walk asks the node for two pages, and reads all rows if that takes fewer calls than its other pages. */
-function callsOfWalk(rows: number): number {
-  return 2 + Math.ceil(rows / ROWS_PER_CALL)
+function callsOfWalk(rows: number, mode: FleetMode): number {
+  return 2 + Math.ceil(rows / ROWS_PER_CALL[modes[mode].layout])
 }
 
-export function fleetReads({ agents, nodes, members, group, mode }: Fleet): readonly FleetRead[] {
-  const price = priceOfRead(nodes)
-  const isNewer = mode === 'newer'
-  const one = (url: string, calls: number): FleetRead => ({ name: url, urls: [url], calls })
-  const cut = (url: string): FleetRead => ({ name: url, urls: [url], calls: price, isOfAllAgents: true })
+const one = (url: string, calls: number): FleetRead => ({ name: url, urls: [url], calls })
+
+function walkOf(path: string, rows: number, mode: FleetMode): FleetRead {
+  return { name: `walk of ${path}`, ...walk(path, rows), calls: callsOfWalk(rows, mode) }
+}
+
+/** The path of the members of a group. */
+export function membersOf({ mode, group }: Pick<Fleet, 'mode' | 'group'>): string {
+  return mode === 'newer-contract' ? `/groups/${group}/agents` : `/agents/groups/${group}`
+}
+
+export function fleetReads(fleet: Fleet): readonly FleetRead[] {
+  const { agents, members, mode } = fleet
   return [
     one('/agents?limit=500', 1),
-    { name: 'walk of /agents by 500', ...walk('/agents', agents), calls: callsOfWalk(agents) },
+    walkOf('/agents', agents, mode),
     { name: 'walk by 500, other order', ...walk('/agents?sort=-name', agents), calls: 0 },
     one('/agents?sort=name&limit=20', 0),
-    // Nodes of the newer layout have other states.
-    one('/agents?status=active&limit=500&offset=50', isNewer ? 1 : 0),
+    // Nodes of the newer layout have other states than the classic contract.
+    one('/agents?status=active&limit=500&offset=50', mode === 'newer' ? 1 : 0),
     one('/agents?select=id,name,status&limit=500&offset=100', 0),
     // A search also finds keys, which no response has.
     one('/agents?search=web&limit=100', 1),
     one('/agents?q=id<300;name~db&limit=100', 0),
     one('/agents?sort=version&limit=20', 1),
+    ...(mode === 'newer-contract' ? newerOnly(fleet) : classicOnly(fleet)),
+    walkOf(membersOf(fleet), members, mode),
+    one('/agents/stats/distinct?fields=os.platform', 1),
+    one('/agents/no_group?limit=500', 1),
+    // Its owner is looked up if the owner table is not there within a second.
+    one('/syscollector/001/packages', mode === 'edge' ? 2 : 1),
+    one('/cluster/nodes', 1),
+    one('/cluster/healthcheck', 1),
+    ...(mode === 'newer-contract' ? [] : joined(fleet)),
+  ]
+}
+
+function classicOnly({ mode }: Fleet): readonly FleetRead[] {
+  const isNewer = mode === 'newer'
+  return [
     one('/agents/summary', isNewer ? 2 : 1),
     one('/summary/agents', isNewer ? 2 : 1),
     one('/agents/groups', 1),
-    {
-      name: `walk of /agents/groups/${group}`,
-      ...walk(`/agents/groups/${group}`, members),
-      calls: callsOfWalk(members),
-    },
-    one('/agents/stats/distinct?fields=os.platform', 1),
-    one('/agents/no_group?limit=500', 1),
     one('/agents/001', 1),
-    // Its owner is looked up if the owner table is not there within a second.
-    one('/syscollector/001/packages', mode === 'edge' ? 2 : 1),
+  ]
+}
+
+/** The master joins the rows of all agents. */
+function newerOnly({ agents }: Fleet): readonly FleetRead[] {
+  const packages = '/experimental/syscollector/packages'
+  return [
+    one('/agents/summary/status', 1),
+    one('/overview/agents', 1),
+    one('/groups', 1),
+    one('/agents?agents_list=001', 1),
+    one(`${packages}?agents_list=001,002,003&limit=500`, 1),
+    // Refused because of an agent without a database: the edge lists the others, and names them, as many as a request line takes.
+    ...(agents < MAX_NAMED_AGENTS ? [one(`${packages}?limit=20`, 3)] : []),
+    one('/cluster/api/config', 1),
+  ]
+}
+
+const MAX_NAMED_AGENTS = 1500
+
+function joined({ nodes, mode }: Fleet): readonly FleetRead[] {
+  const price = priceOfRead(nodes)
+  const cut = (url: string): FleetRead => ({ ...one(url, price), isOfAllAgents: true })
+  return [
     cut('/experimental/syscollector/packages?limit=500'),
     cut('/experimental/syscollector/hardware?sort=-ram_total&limit=20'),
-    one('/cluster/nodes', 1),
-    one('/cluster/healthcheck', 1),
-    one('/cluster/*/info', isNewer ? price : nodes),
+    one('/cluster/*/info', mode === 'newer' ? price : nodes),
   ]
 }
