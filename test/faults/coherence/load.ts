@@ -20,6 +20,8 @@ export interface LoadOptions {
   readonly patience: number
   /** `snapshots`: almost all reads are different queries of one collection, which a replica computes from a snapshot. */
   readonly reads?: 'registers' | 'snapshots'
+  /** Share of reads of registers that no caller writes, so that they stay stored; default 0. */
+  readonly unwritten?: number
   /** Milliseconds between two operations of a caller; default 0. */
   readonly interval?: number
   /** Called with the status of every response, 0 for none, and with the message of what was thrown. */
@@ -70,6 +72,8 @@ export interface Load extends Counted {
 }
 
 const KEYS = 8
+/** The first of as many registers that no caller writes. */
+const FIRST_UNWRITTEN = 1990
 /**
  * After so many unknown outcomes, the load goes on with other keys: a write with an unknown outcome leaves its fence,
  * and reads under a fence prove nothing about the cache.
@@ -184,7 +188,7 @@ export function startLoad(options: LoadOptions): Running {
 
   async function read(by: string): Promise<boolean> {
     const begin = performance.now()
-    const reply = await send('GET', by, random.chance(LISTS[reads]) ? listUrl() : `/agents/${nextKey()}`)
+    const reply = await send('GET', by, readPath())
     const end = performance.now()
     if (reply?.isAnswered !== true) return false
     counted.reads += 1
@@ -199,6 +203,12 @@ export function startLoad(options: LoadOptions): Running {
         history.push({ key: id, kind: 'read', value, begin, end, by, ...(isWithoutRedis && { isWithoutRedis }) })
     }
     return true
+  }
+
+  function readPath(): string {
+    if (options.unwritten !== undefined && random.chance(options.unwritten))
+      return `/agents/${FIRST_UNWRITTEN + random.below(KEYS)}`
+    return random.chance(LISTS[reads]) ? listUrl() : `/agents/${nextKey()}`
   }
 
   /** Different pages of one collection, which the edge computes from a snapshot. */

@@ -1,7 +1,7 @@
 /**
  * `npm run check:chaos`: draws faults at random under mixed load. The seed determines the plan. Ends with 1 after a
  * violation, after a write that reached a node although it was refused, or twice, with an availability below 99.95 %, and
- * if faults of links had no effect.
+ * if faults of links, an outage or a stalled Redis had no effect.
  */
 import { readOptions } from '../../support/script-options.ts'
 import { describeEffects, ineffective } from '../coherence/links.ts'
@@ -65,7 +65,12 @@ console.log(`${violations.length} violations, ${failures.length} failures, ${she
 for (const wrong of wrongWrites.slice(0, 10)) console.log(wrong)
 console.log(`${wrongWrites.length} writes reached a node although they were refused, or twice`)
 if (linkEffects.length > 0) console.log(describeEffects(linkEffects))
-const withoutEffect = ineffective(linkEffects, 'kind')
+const has = (words: RegExp) => plan.some(({ name }) => words.test(name))
+const withoutEffect = [
+  ...ineffective(linkEffects, 'kind'),
+  ...(inOutage === 0 && has(/^outage/) ? ['outage of minutes: no read was served in it'] : []),
+  ...(withoutRedis === 0 && has(/Redis stalled/) ? ['Redis stalled: no read was served without it'] : []),
+]
 for (const name of withoutEffect) console.log(`no effect: ${name}`)
 console.log(`availability outside announced sheds ${(100 * availability).toFixed(3)} % (limit 99.95 %)`)
 const isCoherent = violations.length === 0 && wrongWrites.length === 0
