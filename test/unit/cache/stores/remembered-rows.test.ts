@@ -118,7 +118,8 @@ t.test('a row that expires is listed no more', async (t) => {
   await fill(one, 'long', { key: 'long', tags: ['cache'] })
   t.strictSame(await keysOf(one), ['long', 'short'])
   while ((await server.client().exists('edge:c:2:short')) === 1) await one.lookup('none', ['cache'])
-  t.strictSame(await keysOf(one), ['long'])
+  // The clocks of Redis and of the replica differ by the time of a command.
+  await eventually(async () => (await keysOf(one)).join() === 'long')
 })
 
 const found = (key: string) => new Map([[key, { expiry: '1', row: undefined, comparedAt: '' }]])
