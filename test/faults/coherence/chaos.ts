@@ -72,6 +72,8 @@ const faults: Readonly<Record<string, Fault>> = {
 }
 
 const LEAVING_CLIENTS = 40
+/** Replicas use Redis again 2 s after a fault. Then they need time to store what they serve without it. */
+const RECOVERED_MS = 5000
 
 const MAX_RECOVERY_WRITES = 40
 
@@ -97,12 +99,14 @@ export const worstHour: Readonly<Record<string, Fault>> = {
     await recoverNodes(options, wait)
   },
   'Redis stalled': async ({ redis, random }, wait) => {
+    await wait(RECOVERED_MS)
     redis.pause()
     await wait(3000 + random.below(6000))
     redis.resume()
   },
   'nodes refuse, Redis stalled': async (options, wait) => {
     const { nodes, redis, random } = options
+    await wait(RECOVERED_MS)
     await nodes?.set({ kind: 'refuse' })
     await wait(1000)
     redis.pause()

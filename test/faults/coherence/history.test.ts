@@ -53,7 +53,7 @@ t.test('a read that no order explains is a violation', async (t) => {
 })
 
 t.test('a read that is marked detail=without-redis may be old, and no other one', async (t) => {
-  const old = { ...read(1, 6, 7), isWithoutRedis: true } as const
+  const old = { ...read(1, 6, 7, 'two'), isWithoutRedis: true } as const
   const wrote2 = [wrote(1, 0, 1), wrote(2, 2, 3), read(2, 4, 5)]
   t.same(kinds(...wrote2, old), [], 'older than an acknowledged write and than another read')
   t.same(kinds(...wrote2, old, read(1, 6, 7)).length, 2, 'the same read without the mark')
@@ -72,4 +72,11 @@ t.test('one wrong read among many is found', async (t) => {
   }
   t.same(check(history), [])
   t.match(check([...history, read(2499, 25_005, 25_006)]), [{ kind: 'stale', bound: 2500 }, { kind: 'backwards' }])
+})
+
+t.test('a read that is marked as served without Redis is no older than the writes of its own replica', async (t) => {
+  const marked = { ...read(0, 3, 4, 'one'), isWithoutRedis: true } as const
+  t.same(kinds({ ...wrote(1, 0, 2), by: 'two' }, marked), [], 'another replica may have written')
+  t.same(kinds(wrote(1, 0, 2), marked), [['stale', 3, 1]])
+  t.same(kinds(wrote(1, 0, 5), marked), [], 'a write that is not acknowledged')
 })

@@ -11,13 +11,16 @@ export interface Operation {
   readonly end: number
   /** URL of the replica that responded. */
   readonly by: string
-  /** A read that is marked `detail=without-redis`: it may be older than an acknowledged write, and than another read. */
+  /**
+   * A read that is marked `detail=without-redis`: it may be older than a write that another replica has acknowledged, and than
+   * another read.
+   */
   readonly isWithoutRedis?: true
 }
 
 export interface Violation {
   /**
-   * `stale`: older than what had been acknowledged before it began. `backwards`: older than what another read had
+   * `stale`: older than what had been acknowledged before it began; if it is marked, by its own replica. `backwards`: older than what another read had
    * returned before it began. `early`: newer than any write that had begun before it ended.
    */
   readonly kind: 'stale' | 'backwards' | 'early'
@@ -41,15 +44,19 @@ function checkKey(history: readonly Operation[]): Violation[] {
   const reads = history.filter(isAnswered).filter(({ kind }) => kind === 'read')
   const writes = history.filter(({ kind }) => kind === 'write')
   const acknowledged = newestBefore(writes.filter(isAnswered))
+  const replicas = new Set(history.map(({ by }) => by))
+  const acknowledgedBy = new Map(
+    [...replicas].map((by) => [by, newestBefore(writes.filter(isAnswered).filter((write) => write.by === by))]),
+  )
   const returned = newestBefore(reads)
   const begun = writes.map(({ begin }) => begin).sort((a, b) => a - b)
   return reads.flatMap((read) => {
     const found: Violation[] = []
-    const least = acknowledged(read.begin)
+    const isOrdered = read.isWithoutRedis !== true
+    const least = (isOrdered ? acknowledged : acknowledgedBy.get(read.by))?.(read.begin) ?? 0
     const seen = returned(read.begin)
     const most = countUpTo(begun, read.end)
-    const isOrdered = read.isWithoutRedis !== true
-    if (isOrdered && read.value < least) found.push({ kind: 'stale', read, bound: least })
+    if (read.value < least) found.push({ kind: 'stale', read, bound: least })
     if (isOrdered && read.value < seen) found.push({ kind: 'backwards', read, bound: seen })
     if (read.value > most) found.push({ kind: 'early', read, bound: most })
     return found

@@ -60,6 +60,8 @@ export interface Counted {
   /** Number of reads that are marked `detail=outage`, and `detail=without-redis`. */
   readonly inOutage: number
   readonly withoutRedis: number
+  /** Number of the latter that no client had requested before at this port, so they were computed from a snapshot. */
+  readonly derivedWithoutRedis: number
   /** Number of operations without a response in time, or with another status than 200. */
   readonly unanswered: number
   /** Number of writes that were answered as not carried out. */
@@ -101,7 +103,16 @@ export function startLoad(options: LoadOptions): Running {
   const { random, operations, replicas, reads = 'registers' } = options
   const agent = new Agent({ pipelining: 1, connections: options.callers, headersTimeout: 0, bodyTimeout: 0 })
   const history: Operation[] = []
-  const counted = { hits: 0, reads: 0, derived: 0, inOutage: 0, withoutRedis: 0, unanswered: 0, refused: 0 }
+  const counted = {
+    hits: 0,
+    reads: 0,
+    derived: 0,
+    inOutage: 0,
+    withoutRedis: 0,
+    derivedWithoutRedis: 0,
+    unanswered: 0,
+    refused: 0,
+  }
   let unknown = 0
   const firstKey = () => 1 + KEYS * Math.floor(unknown / UNKNOWN_OUTCOMES_PER_KEYS)
   const nextKey = () => String(firstKey() + random.below(KEYS)).padStart(3, '0')
@@ -138,7 +149,11 @@ export function startLoad(options: LoadOptions): Running {
       : exchange({ method, by, url: newer + inNewer(path), path, tokenFrom: newer })
   }
 
+  const requested = new Set<string>()
+
   async function exchange({ method, by, url, path, tokenFrom }: Exchange): Promise<Reply | undefined> {
+    const isFirst = !requested.has(url)
+    requested.add(url)
     const signal = AbortSignal.timeout(options.patience)
     const begin = performance.now()
     const report = (outcome: Pick<Outcome, 'status' | 'headers' | 'text'>) =>
@@ -158,7 +173,7 @@ export function startLoad(options: LoadOptions): Running {
       const isAnswered = statusCode === 200
       if (statusCode === 401 && tokenFrom !== undefined) tokens.delete(tokenFrom)
       if (!isAnswered) counted.unanswered += 1
-      return { text, isAnswered, isHit: /;\s*hit\b/.test(cacheStatus), detail }
+      return { text, isAnswered, isHit: /;\s*hit\b/.test(cacheStatus), isFirst, detail }
     } catch (fault) {
       // The replica was killed or paused: the outcome is unknown.
       report({ status: 0, headers: {}, text: `${method} ${path}: ${fault}` })
@@ -197,6 +212,7 @@ export function startLoad(options: LoadOptions): Running {
     if (reply.detail === 'outage') counted.inOutage += 1
     const isWithoutRedis = reply.detail === 'without-redis'
     if (isWithoutRedis) counted.withoutRedis += 1
+    if (isWithoutRedis && reply.isFirst) counted.derivedWithoutRedis += 1
     const first = firstKey()
     for (const { id, value } of rows(reply.text)) {
       if (Number(id) >= first)
@@ -248,6 +264,8 @@ interface Reply {
   /** Its status is 200. */
   readonly isAnswered: boolean
   readonly isHit: boolean
+  /** Its URL was not requested before. */
+  readonly isFirst: boolean
   /** Of `Cache-Status`. */
   readonly detail: string | undefined
 }

@@ -97,9 +97,11 @@ interface Proof {
 /** Returns what must have happened for the run to prove what it is about. */
 function proofOf(reads: 'registers' | 'snapshots', worstHour: boolean): Proof {
   if (worstHour && fault === undefined) {
+    const isComputed = reads === 'snapshots'
     return {
-      name: 'reads are served in an outage and without Redis',
-      holds: ({ inOutage, withoutRedis }) => inOutage > 0 && withoutRedis > 0,
+      name: `reads are served in an outage and ${isComputed ? 'computed ' : ''}without Redis`,
+      holds: ({ inOutage, withoutRedis, derivedWithoutRedis }) =>
+        inOutage > 0 && (isComputed ? derivedWithoutRedis : withoutRedis) > 0,
     }
   }
   if (reads === 'snapshots') {
@@ -146,7 +148,7 @@ async function checkTraces(replicas: number): Promise<void> {
 }
 
 async function checkPlanted(defect: string): Promise<void> {
-  const reads = defect === 'no snapshot epochs' ? 'snapshots' : 'registers'
+  const reads = defect === 'no snapshot epochs' || defect === 'no mark of computed reads' ? 'snapshots' : 'registers'
   const own = worstHourPlanted[defect] ?? { links: defect === IMPATIENT && 'latency' }
   const isWorstHour = Object.hasOwn(worstHourPlanted, defect)
   const counts = 'chaos' in own || own.links ? [2, 3] : [3]

@@ -1,7 +1,7 @@
 /** Stores without one part of the protocol, to prove that the checker finds the violations. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CacheStore, NewEntry, WriteFence } from '../../../src/cache/stores/contract.ts'
-import type { Lookup, StoredRead, TagEpochs } from '../../../src/core/response.ts'
+import type { Hit, Lookup, StoredRead, TagEpochs } from '../../../src/core/response.ts'
 
 type Around = <S extends CacheStore>(store: S) => S
 
@@ -13,6 +13,8 @@ const ATTEMPT_MS = 50
 export const worstHourPlanted: Readonly<Record<string, { readonly chaos: string } | { readonly links: string }>> = {
   'old in an outage': { chaos: 'nodes refuse' },
   'no mark without Redis': { links: 'partition' },
+  'no mark of computed reads': { links: 'partition' },
+  'own writes forgotten without Redis': { links: 'partition' },
 }
 
 /** `no bypass` is not among them: there, the upstream ignores the header. */
@@ -28,6 +30,8 @@ export const planted = {
     ),
   'old in an outage': (store) => over(store, noCompareInOutage(store)),
   'no mark without Redis': (store) => over(store, noMark(store)),
+  'no mark of computed reads': (store) => over(store, noMark(store)),
+  'own writes forgotten without Redis': (store) => over(store, noOwnWrites(store)),
   [IMPATIENT]: (store) => over(store, { fence: (tags) => fenceImpatiently(store, tags) }),
 } satisfies Record<string, Around>
 
@@ -119,6 +123,23 @@ function noMark(store: CacheStore): Partial<CacheStore> {
       const lookup = await store.lookup(key, tags)
       const local = lookup.kind === 'unavailable' ? store.lookupWithoutRedis?.(key, tags) : undefined
       return local?.kind === 'hit' ? { ...local, epochs, isLocal: false } : lookup
+    },
+  }
+}
+
+/** While Redis is unreachable, serves what was found here, whatever this replica has written since. */
+function noOwnWrites(store: CacheStore): Partial<CacheStore> {
+  const known = new Map<string, { readonly hit: Hit; readonly at: number }>()
+  return {
+    async lookup(key, tags): Promise<Lookup> {
+      const hit = await store.lookup(key, tags)
+      if (hit.kind === 'hit' && !known.has(key)) known.set(key, { hit, at: performance.now() })
+      return hit
+    },
+    lookupWithoutRedis(key, tags) {
+      const own = known.get(key)
+      if (own === undefined) return store.lookupWithoutRedis?.(key, tags)
+      return { ...own.hit, age: own.hit.age + performance.now() - own.at }
     },
   }
 }

@@ -201,7 +201,7 @@ export function missingProofs({ linkEffects, hitsDuringLinkFaults }: Report): st
 /** Returns the report as a few lines of text. */
 export function describe(report: Report): string {
   const { operations, writes, reads, hits, derived, unanswered, refused, violations, faults, seconds } = report
-  const { wrongWrites, linkEffects, hitsDuringLinkFaults, inOutage, withoutRedis } = report
+  const { wrongWrites, linkEffects, hitsDuringLinkFaults, inOutage, withoutRedis, derivedWithoutRedis } = report
   const ratio = reads === 0 ? 0 : (100 * hits) / reads
   const kinds = ['stale', 'backwards', 'early'].map(
     (name) => `${violations.filter(({ kind }) => kind === name).length} ${name}`,
@@ -213,7 +213,7 @@ export function describe(report: Report): string {
   ]
   return [
     `${operations} operations in ${seconds.toFixed(1)} s (${(operations / seconds).toFixed(0)} per second), ${writes} writes (${refused} not carried out), ${unanswered} without a response`,
-    `${violations.length} violations (${kinds.join(', ')}), hit ratio ${ratio.toFixed(1)} %, ${derived} of ${reads} reads computed from snapshots, ${inOutage} served in an outage, ${withoutRedis} without Redis`,
+    `${violations.length} violations (${kinds.join(', ')}), hit ratio ${ratio.toFixed(1)} %, ${derived} of ${reads} reads computed from snapshots, ${inOutage} served in an outage, ${withoutRedis} without Redis, ${derivedWithoutRedis} of them computed`,
     `${wrongWrites.length} writes sent although refused, or twice${wrongWrites.length > 0 ? `: ${wrongWrites.slice(0, 5).join('; ')}` : ''}`,
     `faults: ${made.length === 0 ? 'none' : made.join(', ')}`,
     ...(linkEffects.length === 0 ? [] : ofLinks),
