@@ -114,11 +114,21 @@ export interface NodeFailure {
   readonly retryable?: true
   /** The call was aborted after `hangsAfter`. */
   readonly hung?: true
+  /** Absent: the node works no longer on the call. */
+  readonly late?: LateExchange
   /**
    * Of a call that is not sent, or of a read that hung: the nodes which do not answer what the asked node passes on to them,
    * or the agent whose node does not (`agent 001`), if the node is not known.
    */
   readonly lostNodes?: readonly string[]
+}
+
+/** The exchange with a node of a call that has ended before its response. */
+export interface LateExchange {
+  /** Resolves with what the node answers, or with a failure when the connection or the exchange has ended. Never rejects. */
+  readonly result: Promise<NodeResult>
+  /** Ends the exchange, and its connection. */
+  end(): void
 }
 
 /** Calls a node. A failure is a result; the promise never rejects. */

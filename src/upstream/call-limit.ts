@@ -4,8 +4,7 @@
  *
  * - The node has too many calls at once (503, 429 without a limit of calls per minute, a refused or lost connection): the
  *   limit falls by 1. A 429 at a limit of calls per minute concerns `call-budget.ts` alone.
- * - A call times out: the limit falls to 0.7 of the calls in flight. The node still works on that call; the lower limit
- *   leaves room for this work.
+ * - A call times out: the limit falls to 0.7 of the calls in flight.
  *
  * A sign counts if the latest calls of more than a third of the endpoints ended with one: if only a few endpoints hang, a
  * lower limit takes slots from the others. A call that was alone on the node does not count, and neither do calls that began

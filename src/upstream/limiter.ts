@@ -66,6 +66,8 @@ export class ConcurrencyLimiter {
   /** When the next rejected bulk call may come again. */
   #nextBulkAt = 0
   #calls = 0
+  /** Those of them that have ended at the edge. */
+  readonly #late = new Set<LimitedCall>()
   #bulkCalls = 0
   /** When the latest call of another priority ended. */
   #othersEndedAt = Number.NEGATIVE_INFINITY
@@ -94,8 +96,12 @@ export class ConcurrencyLimiter {
 
   /** Calls that this replica may have in flight now. */
   get usable(): number {
-    const limit = this.#limit.value
-    return this.#slots === undefined ? limit : Math.min(limit, this.#slots.usable)
+    return this.#slots === undefined ? this.#mostCalls : Math.min(this.#mostCalls, this.#slots.usable)
+  }
+
+  /** A limit that was lowered because calls are late leaves room for their work already. */
+  get #mostCalls(): number {
+    return Math.min(this.#options.limits().inFlight, this.#limit.value + this.#late.size)
   }
 
   /** Calls that would start without queueing, on slots of the node that no replica uses, and within its budget. */
@@ -115,7 +121,7 @@ export class ConcurrencyLimiter {
   get #freeSlots(): number {
     return Math.max(
       0,
-      Math.min(this.#limit.value, this.#slots?.available ?? this.#limit.value) - this.#calls - this.#queue.sizes.all,
+      Math.min(this.#mostCalls, this.#slots?.available ?? this.#mostCalls) - this.#calls - this.#queue.sizes.all,
     )
   }
 
@@ -212,8 +218,30 @@ export class ConcurrencyLimiter {
    * Returns the slot of a call that acquired it at `start`, and starts queued calls. `tooMany`: the node has refused the
    * call, or the connection. `failure`: the call timed out.
    */
-  release(call: LimitedCall, start: number, signal: HealthSignal | 'tooMany'): void {
-    const { endpoint } = call
+  release(call: LimitedCall, start: number, end: HealthSignal | 'tooMany'): void {
+    const now = this.#options.clock()
+    this.#record(call, start, end)
+    this.#late.delete(call)
+    this.#calls -= 1
+    const entered = this.#entered.get(call)
+    if (entered !== undefined) {
+      if (entered.priority === 'bulk') this.#bulkCalls -= 1
+      else this.#othersEndedAt = now
+      this.#leave(call, entered, now - start)
+    }
+    // Before a queued call starts: another replica may be due for the slot.
+    this.#reportDemand()
+    this.#startQueued()
+  }
+
+  /** The call has ended at the edge, and keeps its slot: the node may still work on it. */
+  keep(call: LimitedCall, start: number, end: HealthSignal): void {
+    this.#record(call, start, end)
+    this.#late.add(call)
+    this.#startQueued()
+  }
+
+  #record({ endpoint }: LimitedCall, start: number, signal: HealthSignal | 'tooMany'): void {
     const now = this.#options.clock()
     const failed = { start, now, inFlight: this.#calls }
     if (signal === 'success' || signal === 'failure') this.#serviceTime.record(now - start)
@@ -225,16 +253,6 @@ export class ConcurrencyLimiter {
       if (signal === 'failure') this.#limit.recordOverload(endpoint, failed, 'late')
       this.#times.recordAtLeast(endpoint, now - start)
     }
-    this.#calls -= 1
-    const entered = this.#entered.get(call)
-    if (entered !== undefined) {
-      if (entered.priority === 'bulk') this.#bulkCalls -= 1
-      else this.#othersEndedAt = now
-      this.#leave(call, entered, now - start)
-    }
-    // Before a queued call starts: another replica may be due for the slot.
-    this.#reportDemand()
-    this.#startQueued()
   }
 
   /** Applies a changed `inFlight`. The other limits are read for each call. */
@@ -284,7 +302,7 @@ export class ConcurrencyLimiter {
   #reportDemand(): void {
     const budget = this.#budget()
     if (this.#slots === undefined && budget === undefined) return
-    const limit = this.#limit.value
+    const limit = this.#mostCalls
     const queuedBulk = this.#queue.sizes.bulk
     const startableBulk = Math.min(queuedBulk, Math.max(0, this.#maxBulkCalls - this.#bulkCalls))
     const demand = this.#calls + this.#queue.sizes.all - queuedBulk + startableBulk

@@ -1,6 +1,5 @@
 /** Notices that a node which owes responses answers nothing. */
 import type { NodeCall } from '../core/node-call.ts'
-import type { Deadline } from '../core/timing.ts'
 import type { EjectionSettings } from './options.ts'
 import type { ProbeOutcome } from './probes.ts'
 
@@ -20,7 +19,8 @@ interface SilenceOptions {
 /** A call in flight. `usualTime`: milliseconds that such calls take; 0: not known. */
 interface InFlightCall {
   readonly call: NodeCall
-  readonly deadline: Deadline
+  /** Ends the call, because no response will come. */
+  readonly giveUp: () => void
   readonly usualTime: number
 }
 
@@ -59,7 +59,7 @@ export class SilenceWatch {
 
   /** Ends reads in flight, because no response will come. The outcome of a write would not be known then. */
   endReads(isOf: (call: NodeCall) => boolean = () => true): void {
-    for (const { call, deadline } of this.#inFlight.keys()) if (call.retryable && isOf(call)) deadline.expire()
+    for (const { call, giveUp } of this.#inFlight.keys()) if (call.retryable && isOf(call)) giveUp()
   }
 
   retire(): void {

@@ -4,7 +4,7 @@
  */
 import { Readable } from 'node:stream'
 import type { NodeCallEvent } from '../core/events.ts'
-import type { ClusterView, NodeCall, NodeFailure, NodeResult } from '../core/node-call.ts'
+import type { ClusterView, LateExchange, NodeCall, NodeFailure, NodeResult } from '../core/node-call.ts'
 import { isAnswered } from '../core/node-faults.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
 import { type Deadline, startDeadline } from '../core/timing.ts'
@@ -191,7 +191,21 @@ interface QueuedCall {
 /** Statuses by which a node refuses a call because it has too many at once. */
 const TOO_MANY: ReadonlySet<number | undefined> = new Set([429, 503])
 
-/** Ends a call that hangs because of another node (`hangsAfter`) before its deadline. Records its end, and emits its event. */
+/** The greatest time that a late call keeps its slot after its deadline. */
+const MAX_LATE_MS = 120_000
+const NO_CLIENT = new AbortController().signal
+
+/**
+ * Ends a call that hangs because of another node (`hangsAfter`) before its deadline. Records its end, and emits its event.
+ *
+ * A node works on a call whose client or edge has gone. So a call that ends before its response (its deadline, a client that
+ * has left, the attempt of two that comes second) is late, and keeps its slot until the first of
+ *
+ * - the node has answered, or has ended the connection;
+ * - `min(timeout, MAX_LATE_MS)` after its deadline, or after its end if it has no timeout;
+ * - the edge finds that what the call waits for hangs: the node answers nothing, or not these reads (`health.ts`), the database
+ *   of the agent is stuck, or the node behind this one hangs.
+ */
 async function sendInSlot(
   parts: StackParts,
   next: Send,
@@ -202,29 +216,55 @@ async function sendInSlot(
   const hang = hangsAfter < deadline.remaining() ? startDeadline(hangsAfter, call.signal, clock) : undefined
   // Reads without a slot have the connections of the pool.
   const connection = agentReads.withoutSlot > 0 && { connection: 'new' as const }
-  const sent = { ...call, deadline: hang ?? deadline, ...connection }
+  const ownDeadline = hang ?? deadline
+  const sent = { ...call, deadline: ownDeadline, hasSlot: true as const, ...connection }
   const start = clock()
   const usualTime = limiter.expectedTime(call.endpoint)
   call.onSlot?.(usualTime)
-  const endWatch = health.silence.begin({ call, deadline: sent.deadline, usualTime })
+  let isGivenUp = false
+  let late: LateExchange | undefined
+  const giveUp = () => {
+    isGivenUp = true
+    ownDeadline.expire()
+    late?.end()
+  }
+  const endWatch = health.silence.begin({ call, giveUp, usualTime })
   read?.begin(usualTime, () => limiter.release(call, start, 'none'))
   const result = await next(sent)
-  endWatch(result.ok || isAnswered(result))
+  late = result.ok ? undefined : result.late
+  if (late === undefined) endWatch(result.ok || isAnswered(result))
+  const isHung = !result.ok && hang !== undefined && result.fault === 'timeout' && !health.isSilent
   onEnd(call, result, (end) => {
+    const left = call.timeout === undefined ? 0 : Math.max(0, deadline.remaining())
     hang?.end()
     deadline.end()
     const { failure, status } = end
     const ms = clock() - start
+    const isStuck = isHung || read?.showsNothing === true
     const ended = read?.showsNothing ? { ...call, mayBePassedOn: true as const } : call
     const signal = health.record(ended, end, ms)
     const outcome = status === undefined ? failure && { fault: failure.fault } : { status }
     emit(parts, call, { queueTime, ms, ...outcome })
     const hasTooMany = failure === undefined ? TOO_MANY.has(status) : failure.fault === 'unreachable'
-    if (read?.hasSlot !== false) limiter.release(call, start, hasTooMany ? 'tooMany' : signal)
+    const hasSlot = read?.hasSlot !== false
+    if (hasSlot && late === undefined) limiter.release(call, start, hasTooMany ? 'tooMany' : signal)
     read?.end(result.ok || isAnswered(result))
+    if (late === undefined) return
+    if (hasSlot) limiter.keep(call, start, signal)
+    const bound = startDeadline(left + Math.min(call.timeout ?? MAX_LATE_MS, MAX_LATE_MS), NO_CLIENT, clock)
+    bound.signal.addEventListener('abort', late.end, { once: true })
+    if (isStuck || isGivenUp || !hasSlot) late.end()
+    void late.result.then((last) => {
+      bound.end()
+      const isAnswer = last.ok || isAnswered(last)
+      endWatch(isAnswer)
+      onEnd(call, last, (lateEnd) => {
+        const lateSignal = isAnswer ? health.record(call, lateEnd, clock() - start) : 'none'
+        if (hasSlot) limiter.release(call, start, lateSignal)
+      })
+    })
   })
   if (result.ok) return result
-  const isHung = hang !== undefined && result.fault === 'timeout' && !health.isSilent
   return { ...result, ...(isHung && { hung: true }), detail: detailOf(result, layout.value) }
 }
 

@@ -76,6 +76,7 @@ export function createTransport(initial: TransportOptions): Transport {
     }
     const result = await sendOnce(client, call, options)
     if (result.ok && result.response.body instanceof Readable) result.response.body.once('close', closeClient)
+    else if (!result.ok && result.late) void result.late.result.then(closeClient)
     else closeClient()
     return result
   }
@@ -141,7 +142,9 @@ async function sendOnce(
     const exchange = new Exchange(call.node, { expect: call.expect, maxBytes }, resolve)
     const onAbort = () => {
       const fault = deadline.fault()
-      exchange.abort({ fault, detail: fault === 'timeout' ? 'timed out' : 'client disconnected' })
+      const failure = { fault, detail: fault === 'timeout' ? 'timed out' : 'client disconnected' }
+      if (call.hasSlot) exchange.leave(failure)
+      else exchange.abort(failure)
     }
     if (deadline.signal.aborted) return onAbort()
     deadline.signal.addEventListener('abort', onAbort, { once: true })
@@ -203,13 +206,15 @@ const STREAM_BUFFER_BYTES = 256 * 1024
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #node: string
   readonly #expectation: ResponseExpectation
-  readonly #settle: (result: NodeResult) => void
+  #settle: (result: NodeResult) => void
   #controller: Controller | undefined
   #head: ResponseHead | undefined
   #body: BodyCollector | undefined
   #stream: Readable | undefined
   #receivedBytes = 0
   #isSettled = false
+  /** The call has ended, and the node may still work on it. */
+  #isLate = false
 
   constructor(node: string, expectation: ResponseExpectation, settle: (result: NodeResult) => void) {
     this.#node = node
@@ -220,6 +225,21 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Aborts the exchange because the deadline has passed or the client disconnected. */
   abort(failure: CallFailure): void {
     this.#fail(failure, new AbortedError(failure))
+  }
+
+  /** Settles as `abort` does. What was sent goes on: a node works on a call whose connection is closed. */
+  leave(failure: CallFailure): void {
+    if (this.#isSettled || this.#controller === undefined) {
+      this.abort(failure)
+      return
+    }
+    const settle = this.#settle
+    const result = new Promise<NodeResult>((resolve) => {
+      this.#settle = resolve
+    })
+    this.#isLate = true
+    const late = { result, end: () => this.abort(failure) }
+    settle({ ...failure, ok: false, node: this.#node, sent: true, late })
   }
 
   onRequestStart(controller: Controller): void {
@@ -240,7 +260,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return
     }
     this.#head = head
-    if (head.isStreamed) this.#succeed(head, this.#createStream(controller))
+    if (head.isStreamed && this.#isLate) this.abort({ fault: 'cancelled', detail: 'client disconnected' })
+    else if (head.isStreamed) this.#succeed(head, this.#createStream(controller))
     else this.#body = new BodyCollector(head.length)
   }
 

@@ -118,8 +118,10 @@ t.test('timeouts lower the limit once per round; answers raise it again', async 
   })
   const cluster = clusterOf(t, node.url, { ejection: { failures: 1000 } })
   const limit = () => cluster.status()[0]?.limit
-  const round = (count: number) =>
-    Promise.all(Array.from({ length: count }, () => cluster.call(get('/', { timeout: 60 }))))
+  const round = async (count: number) => {
+    await Promise.all(Array.from({ length: count }, () => cluster.call(get('/', { timeout: 60 }))))
+    await eventually(() => cluster.status()[0]?.inFlight === 0)
+  }
   await round(4)
   t.equal(limit(), 2, '0.7 of four calls')
   await round(2)

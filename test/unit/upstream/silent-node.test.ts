@@ -42,6 +42,8 @@ t.test('reads end when the node is found silent, a write at its deadline, and la
   const began = performance.now()
   t.match(await write, { ok: false, fault: 'timeout', sent: true })
   t.ok(performance.now() - began > 500, 'the write was not ended with the reads')
+  // A late answer to the write would end the ejection too.
+  await eventually(() => status()[0]?.inFlight === 0)
   await set({ kind: 'pass' })
   // The answered probe shows nothing about the credentials: a call is sent that does.
   await eventually(() => called.includes('credentials'))
