@@ -3,6 +3,7 @@ WORKDIR /edge
 COPY package.json package-lock.json .npmrc ./
 COPY packages/console/package.json ./packages/console/
 COPY packages/mcp/package.json ./packages/mcp/
+COPY packages/reference/package.json ./packages/reference/
 COPY packages/simulator/package.json ./packages/simulator/
 RUN npm ci --ignore-scripts
 COPY tsconfig.json ./

@@ -7,7 +7,7 @@ import { entriesOf, installedDependencies } from './dependencies.mjs'
 const read = (path) => JSON.parse(readFileSync(path, 'utf8'))
 const { BUILT = 'dist' } = process.env
 /** Written by the build (src/bundled.mjs). */
-const BUNDLED = [`${BUILT}/console/bundled.json`, `${BUILT}/mcp/bundled.json`]
+const BUNDLED = ['console', 'mcp', 'reference'].map((name) => `${BUILT}/${name}/bundled.json`)
 
 const [others] = process.argv.slice(2)
 const manifest = read('package.json')

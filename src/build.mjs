@@ -17,7 +17,6 @@ const LIBRARIES = [
   '@fastify/caching',
   '@fastify/jwt',
   '@fastify/rate-limit',
-  '@fastify/swagger',
   '@platformatic/prom-client',
   'ajv',
   'commander',

@@ -1,6 +1,4 @@
 /** Builds the listener for operators: probes, metrics, sign-ins, console, OpenAPI and the endpoint reference. */
-import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
@@ -28,7 +26,7 @@ import { STORE_EVENTS } from '../redis/options.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
 import type { ConsoleParts } from './console.ts'
 import { toLog } from './log.ts'
-import { commit, version } from './process.ts'
+import { builtFolder, commit, version } from './process.ts'
 
 /** `listener`: to close its failed connections. */
 export async function buildOperations(parts: ConsoleParts, ports: ConsolePorts) {
@@ -53,8 +51,8 @@ export async function buildOperations(parts: ConsoleParts, ports: ConsolePorts) 
       parts: [
         ...(sessions ? [sessionPart(sessions)] : []),
         accountPart(access.rolesOf),
-        referencePart(api.description),
-        consolePart(ports, consoleFolder()),
+        referencePart(api.descriptions, builtFolder('reference')),
+        consolePart(ports, builtFolder('console')),
         ...(isMetricsOpen ? [] : [scraped]),
       ],
     },
@@ -112,12 +110,6 @@ function buildMetrics(parts: ConsoleParts, problems: () => readonly Problem[]): 
 /** The same limits as for clients. The URL may be longer, because it may contain a percent-encoded URL to explain. */
 function listenerSettings({ listen: { limits, timeouts }, operations: { tls } }: Config): ListenerSettings {
   return { tls, limits: { ...limits, url: 3 * limits.url }, timeouts, hosts: [] }
-}
-
-/** Returns the folder of the built console page: next to this file, or in `dist` if the sources run (tests). */
-function consoleFolder(): string | undefined {
-  const folders = ['../console', '../../dist/console'].map((path) => fileURLToPath(new URL(path, import.meta.url)))
-  return folders.find((folder) => existsSync(`${folder}/assets`))
 }
 
 interface SignInParts {

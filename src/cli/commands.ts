@@ -10,7 +10,7 @@ const config = ['--config <file>', 'configuration file (YAML); default: the file
 const usersFile = ['--file <file>', 'the users file (access.users)', 'users'] as const
 
 /** A wrong option is thrown as a `CommandError`, or reported by commander. */
-export async function commands(version: string): Promise<readonly Command[]> {
+export async function commands(): Promise<readonly Command[]> {
   const added = await addedCommands()
   return [
     start(),
@@ -22,7 +22,7 @@ export async function commands(version: string): Promise<readonly Command[]> {
     user(),
     token(),
     routes(),
-    openApi(version),
+    openApi(),
     audit(),
   ]
 }
@@ -144,12 +144,12 @@ function routes(): Command {
     .action(async (options) => (await import('./reports.ts')).printRoutes(options))
 }
 
-function openApi(version: string): Command {
+function openApi(): Command {
   return new Command('openapi')
     .description('print the OpenAPI document of a contract (JSON)')
     .addOption(contractOption())
     .option('--server <url>', 'URL of the edge for clients')
-    .action(async (options) => (await import('./reports.ts')).printOpenApi(version, options))
+    .action(async (options) => (await import('./reports.ts')).printOpenApi(options))
 }
 
 /** Prints the manual page of the program, for packages and for `manager-edge man | man -l -`. */

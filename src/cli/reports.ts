@@ -1,6 +1,7 @@
 /** Commands that only print: `routes`, `openapi` and `audit verify`. */
-import { openApiDocument } from '../admin/openapi/document.ts'
-import { newerOpenApiDocument } from '../admin/openapi/newer-document.ts'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { builtFolder } from '../app/process.ts'
 import { verifyAudit } from '../audit/verify.ts'
 import type { Contract, Endpoint } from '../catalogue/endpoint.ts'
 import { bothContracts } from '../catalogue/index.ts'
@@ -8,15 +9,17 @@ import { nameOf } from '../core/request.ts'
 import { type Column, formatTable } from './output.ts'
 import { CommandError, print } from './terminal.ts'
 
-const documents = { classic: openApiDocument, newer: newerOpenApiDocument }
+const documents = { classic: 'openapi.json', newer: 'openapi-newer.json' }
 
 export function printRoutes({ contract }: { contract: Contract }): void {
   process.stdout.write(routesTable(recordsOf(contract)))
 }
 
-export function printOpenApi(version: string, { server, contract }: { server?: string; contract: Contract }): void {
-  const options = { version, ...(server !== undefined && { server }) }
-  const document = documents[contract](recordsOf(contract), options)
+export async function printOpenApi({ server, contract }: { server?: string; contract: Contract }): Promise<void> {
+  const folder = builtFolder('reference')
+  if (folder === undefined) throw new CommandError('the reference is not included in this installation')
+  const document = JSON.parse(await readFile(join(folder, documents[contract]), 'utf8'))
+  if (server !== undefined) document.servers = [{ url: server }]
   process.stdout.write(`${JSON.stringify(document, null, 2)}\n`)
 }
 

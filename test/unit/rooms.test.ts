@@ -111,11 +111,20 @@ const table: Readonly<Record<string, Room>> = {
       'ajv',
       'fastify',
       '@fastify/static',
-      '@fastify/swagger',
-      '@fastify/swagger-ui',
       'openid-client',
       'typebox',
+      'yaml',
     ],
+  },
+  // Runs at build time: writes the documents of both contracts from their records, and their pages.
+  'packages/reference': {
+    rooms: [
+      'admin/openapi/document',
+      'admin/openapi/newer-document',
+      'catalogue/index',
+      'catalogue/newer-contract/index',
+    ],
+    packages: ['fastify', '@fastify/swagger', '@fastify/swagger-ui'],
   },
   // The operators' page runs in a browser. It knows the edge only by the types of the console API, and what follows from them.
   'packages/console': {

@@ -6,10 +6,9 @@ import { startEdge } from '../../support/edge.ts'
 
 const nodes = [{ name: 'master', type: 'master', url: 'http://127.0.0.1:9' }] as const
 
-/** Packages of pages that this process has loaded. Neither is bundled. */
-function loadedPackages(): readonly string[] {
-  const files = Object.keys(createRequire(import.meta.url).cache)
-  return ['static', 'swagger-ui'].filter((name) => files.some((file) => file.includes(`/@fastify/${name}/`)))
+/** Whether this process has loaded the package that serves files, which is not bundled. */
+function servesFiles(): boolean {
+  return Object.keys(createRequire(import.meta.url).cache).some((file) => file.includes('/@fastify/static/'))
 }
 
 async function listenerWith(register: (pages: FastifyInstance) => Promise<void>) {
@@ -30,13 +29,13 @@ t.test('the plugins of the pages are loaded at the first request, and not before
     fetch(edge.operationsUrl + path, { headers: { authorization: edge.authorization(user), ...headers } })
   t.equal((await get('/openapi.json')).status, 200)
   t.equal((await get('/docs', 'reader')).status, 403)
-  t.strictSame(loadedPackages(), [], 'neither for the document nor for a request without permission')
+  t.notOk(servesFiles(), 'neither for the document nor for a request without permission')
 
   const assets = ['/docs/static/swagger-ui.css', '/docs/static/theme/edge.css', '/docs/static/unknown.css']
   const paths = ['/docs', '/docs/', '/docs/json', ...assets]
   const statuses = await Promise.all(paths.map(async (path) => (await get(path)).status))
   t.strictSame(statuses, [200, 200, 200, 200, 200, 404], 'the first requests, at the same time')
-  t.strictSame(loadedPackages(), ['static', 'swagger-ui'])
+  t.ok(servesFiles())
 
   const path = '/docs/static/swagger-ui.css'
   const whole = await get(path)

@@ -1,5 +1,14 @@
 import t from 'tap'
+import { createOperationsListener } from '../../../src/admin/listener.ts'
+import { openApiDocument, type Server } from '../../../src/admin/openapi/document.ts'
+import { referencePart } from '../../../src/admin/reference.ts'
+import { version } from '../../../src/app/process.ts'
+import { readDescriptions } from '../../../src/app/reference.ts'
+import { catalogue } from '../../../src/catalogue/index.ts'
+import { createReloadableConfig } from '../../../src/config/reloadable.ts'
+import type { Config } from '../../../src/config/schema.ts'
 import { startEdge } from '../../support/edge.ts'
+import { edgeRequest } from '../../support/edge-requests.ts'
 
 const nodes = [{ name: 'master', type: 'master', url: 'http://127.0.0.1:9' }] as const
 
@@ -26,4 +35,33 @@ t.test('the reference page and the document need a sign-in with operations:read'
     const document = await (await get(json, 'operator')).text()
     t.equal(await (await get(`${path}/json`, 'operator')).text(), document, 'the page shows the same document')
   }
+})
+
+t.test('the document is that of the records, with the address of the port for clients', async (t) => {
+  const edge = await startEdge({ nodes, settings: { listen: { hosts: ['edge.example.org', '127.0.0.1'] } } })
+  t.teardown(() => edge.close())
+  const served = await fetch(`${edge.operationsUrl}/openapi.json`, {
+    headers: { authorization: edge.authorization('operator') },
+  })
+  const document = (await served.json()) as { readonly servers: readonly [Server] }
+  const written = openApiDocument(catalogue, { version, server: document.servers[0] })
+  t.strictSame(document, JSON.parse(JSON.stringify(written)))
+  t.match(document.servers, [{ url: 'http://{host}:0', variables: { host: { default: 'edge.example.org' } } }])
+})
+
+t.test('an installation without the reference has no such paths', async (t) => {
+  const descriptions = readDescriptions(createReloadableConfig({} as Config), undefined)
+  const app = await createOperationsListener({
+    ready: () => ({ ok: true, reasons: [] }),
+    degradations: () => [],
+    log: { error: (_fields, message) => t.fail(message) },
+    openParts: [referencePart(descriptions, undefined)],
+  })
+  for (const path of ['/openapi.json', '/docs', '/docs/json', '/docs/static/swagger-ui.css'])
+    t.match((await app.inject(path)).json(), { error: 603 }, path)
+  await t.rejects(
+    async () => descriptions.classic.handler(edgeRequest('GET /openapi.json')),
+    { code: 603 },
+    'for clients',
+  )
 })
