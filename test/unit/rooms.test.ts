@@ -99,31 +99,12 @@ const table: Readonly<Record<string, Room>> = {
     ],
   },
   admin: {
-    rooms: [
-      'core',
-      'query',
-      'catalogue/endpoint',
-      'catalogue/items',
-      'catalogue/newer-contract/value',
-      'catalogue/schemas/kinds',
-    ],
-    packages: [
-      'ajv',
-      'fastify',
-      '@fastify/static',
-      'openid-client',
-      'typebox',
-      'yaml',
-    ],
+    rooms: ['core', 'query'],
+    packages: ['ajv', 'fastify', '@fastify/static', 'openid-client', 'typebox', 'yaml'],
   },
   // Runs at build time: writes the documents of both contracts from their records, and their pages.
   'packages/reference': {
-    rooms: [
-      'admin/openapi/document',
-      'admin/openapi/newer-document',
-      'catalogue/index',
-      'catalogue/newer-contract/index',
-    ],
+    rooms: ['catalogue', 'core/errors', 'core/request'],
     packages: ['fastify', '@fastify/swagger', '@fastify/swagger-ui'],
   },
   // The operators' page runs in a browser. It knows the edge only by the types of the console API, and what follows from them.
@@ -149,9 +130,9 @@ const table: Readonly<Record<string, Room>> = {
   // Writes clients from the descriptions of both contracts.
   'packages/clients': {
     rooms: [
-      'admin/openapi/document',
-      'admin/openapi/newer-document',
-      'admin/openapi/parameters',
+      'packages/reference/document',
+      'packages/reference/newer-document',
+      'packages/reference/parameters',
       'catalogue/index',
       'catalogue/newer-contract/index',
     ],
@@ -160,7 +141,7 @@ const table: Readonly<Record<string, Room>> = {
   // A client of the edge that knows its contracts: what operations there are, what they mean, what writes invalidate.
   'packages/mcp': {
     rooms: [
-      'admin/openapi/document',
+      'packages/reference/document',
       'cache/policy',
       'catalogue/endpoint',
       'catalogue/index',

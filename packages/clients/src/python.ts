@@ -1,5 +1,5 @@
 /** Writes the Python client of a contract: one method per operation of the OpenAPI document, with the standard library only. */
-import type { Json } from '../../../src/admin/openapi/parameters.ts'
+import type { Json } from '../../reference/src/parameters.ts'
 
 interface Parameter {
   readonly name: string

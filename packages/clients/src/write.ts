@@ -8,10 +8,10 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import openapiTS, { astToString } from 'openapi-typescript'
 import ts from 'typescript'
-import { openApiDocument } from '../../../src/admin/openapi/document.ts'
-import { newerOpenApiDocument } from '../../../src/admin/openapi/newer-document.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
+import { openApiDocument } from '../../reference/src/document.ts'
+import { newerOpenApiDocument } from '../../reference/src/newer-document.ts'
 import { pythonClass } from './python.ts'
 
 const fileOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url))

@@ -1,9 +1,10 @@
 /** The operations that assistants are offered: records of one contract, and the requests that they describe. */
-import { operationId } from '../../../src/admin/openapi/document.ts'
+
 import type { Contract, Endpoint, Param, ReadEndpoint, WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
 import { bothContracts } from '../../../src/catalogue/index.ts'
 import { asksForSecret } from '../../../src/core/access.ts'
 import { findSimilar } from '../../../src/core/errors.ts'
+import { operationId } from '../../reference/src/document.ts'
 
 export interface Operation<E extends Endpoint = Endpoint> {
   /** As in the OpenAPI document. */

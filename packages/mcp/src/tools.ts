@@ -1,10 +1,10 @@
 /** The tools: one for the reads of each section, one for the description of an operation, and, if allowed, two for writes. */
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js'
-import { factsOf } from '../../../src/admin/openapi/document.ts'
 import { invalidatedTags } from '../../../src/cache/policy.ts'
 import type { Body, Contract, Param, WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
 import type { ReceivedText } from '../../../src/cli/edge-client.ts'
 import { type EdgeWrite, NO_BODY } from '../../../src/core/request.ts'
+import { factsOf } from '../../reference/src/document.ts'
 import type { Confirmations } from './confirmations.ts'
 import type { Edge } from './edge.ts'
 import {

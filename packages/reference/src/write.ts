@@ -4,10 +4,10 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openApiDocument } from '../../../src/admin/openapi/document.ts'
-import { newerOpenApiDocument } from '../../../src/admin/openapi/newer-document.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
+import { openApiDocument } from './document.ts'
+import { newerOpenApiDocument } from './newer-document.ts'
 import { writePages } from './pages.ts'
 
 /** Writes to an empty folder. `version`: of the edge. */

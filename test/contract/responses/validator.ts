@@ -1,9 +1,9 @@
 /** Validates responses against the OpenAPI document, as JSON Schema of the dialect 2020-12. */
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
-import { openApiDocument } from '../../../src/admin/openapi/document.ts'
-import { pathTemplates } from '../../../src/admin/openapi/parameters.ts'
-import { completeSchema, hasSelect } from '../../../src/admin/openapi/responses.ts'
+import { openApiDocument } from '../../../packages/reference/src/document.ts'
+import { pathTemplates } from '../../../packages/reference/src/parameters.ts'
+import { completeSchema, hasSelect } from '../../../packages/reference/src/responses.ts'
 import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 

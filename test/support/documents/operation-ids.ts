@@ -1,8 +1,8 @@
 /** The operation ids of the API, one line for each: generated clients call functions with these names. */
-import { openApiDocument } from '../../../src/admin/openapi/document.ts'
+import { openApiDocument } from '../../../packages/reference/src/document.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 
-export const OPERATION_IDS = 'test/unit/admin/openapi/operation-ids.txt'
+export const OPERATION_IDS = 'packages/reference/test/operation-ids.txt'
 
 /** Returns `METHOD /path operationId` of each operation, sorted. */
 export function operationIds(): readonly string[] {

@@ -1,7 +1,7 @@
 /** Every read of each contract through the edge, behind each layout, in each mode of distribution and of credentials. */
 import type { Test } from 'tap'
+import { exampleOf } from '../../../packages/reference/src/example.ts'
 import { type NewerUser, startSimulator } from '../../../packages/simulator/src/index.ts'
-import { exampleOf } from '../../../src/admin/openapi/example.ts'
 import { compilePolicy } from '../../../src/cache/policy.ts'
 import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'

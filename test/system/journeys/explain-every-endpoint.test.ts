@@ -1,6 +1,6 @@
 import t from 'tap'
+import { exampleOf } from '../../../packages/reference/src/example.ts'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
-import { exampleOf } from '../../../src/admin/openapi/example.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { startEdge } from '../../support/edge.ts'
 

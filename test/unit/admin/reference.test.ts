@@ -1,6 +1,6 @@
 import t from 'tap'
+import { openApiDocument, type Server } from '../../../packages/reference/src/document.ts'
 import { createOperationsListener } from '../../../src/admin/listener.ts'
-import { openApiDocument, type Server } from '../../../src/admin/openapi/document.ts'
 import { referencePart } from '../../../src/admin/reference.ts'
 import { version } from '../../../src/app/process.ts'
 import { readDescriptions } from '../../../src/app/reference.ts'

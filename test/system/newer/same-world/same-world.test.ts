@@ -1,5 +1,5 @@
 import t from 'tap'
-import { exampleOf } from '../../../../src/admin/openapi/example.ts'
+import { exampleOf } from '../../../../packages/reference/src/example.ts'
 import { catalogue } from '../../../../src/catalogue/index.ts'
 import { differences, type Side, startBoth, stateOf } from './clusters.ts'
 import { knownDifferences, knownStates } from './known.ts'

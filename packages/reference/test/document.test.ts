@@ -3,19 +3,19 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { startSimulator } from '../../../../packages/simulator/src/index.ts'
-import { openApiDocument } from '../../../../src/admin/openapi/document.ts'
-import { exampleOf } from '../../../../src/admin/openapi/example.ts'
-import { pathTemplates } from '../../../../src/admin/openapi/parameters.ts'
-import { catalogue } from '../../../../src/catalogue/index.ts'
-import examples from '../../../../src/catalogue/items/examples.json' with { type: 'json' }
-import managerErrors from '../../../../src/catalogue/items/manager-errors.json' with { type: 'json' }
-import { kinds } from '../../../../src/catalogue/schemas/kinds.ts'
-import { errorTable } from '../../../../src/core/errors.ts'
-import { recordOf } from '../../../contract/record-of.ts'
-import { faultsOf } from '../../../contract/responses/validator.ts'
-import { OPERATION_IDS, operationIds, withNewOperations } from '../../../support/documents/operation-ids.ts'
-import { startEdge } from '../../../support/edge.ts'
+import { catalogue } from '../../../src/catalogue/index.ts'
+import { kinds } from '../../../src/catalogue/schemas/kinds.ts'
+import { errorTable } from '../../../src/core/errors.ts'
+import { recordOf } from '../../../test/contract/record-of.ts'
+import { faultsOf } from '../../../test/contract/responses/validator.ts'
+import { OPERATION_IDS, operationIds, withNewOperations } from '../../../test/support/documents/operation-ids.ts'
+import { startEdge } from '../../../test/support/edge.ts'
+import { startSimulator } from '../../simulator/src/index.ts'
+import { openApiDocument } from '../src/document.ts'
+import { exampleOf } from '../src/example.ts'
+import examples from '../src/examples.json' with { type: 'json' }
+import managerErrors from '../src/manager-errors.json' with { type: 'json' }
+import { pathTemplates } from '../src/parameters.ts'
 
 interface Parameter {
   readonly $ref?: string
@@ -100,7 +100,7 @@ t.test('each operation has an example response, which has its schema and no secr
   for (const endpoint of catalogue.filter(({ response }) => response.data !== 'document')) {
     const template = templateOf(endpoint).path
     const example = exampleIn(document.paths[template]?.[endpoint.method.toLowerCase()]?.responses['200'])
-    t.not(example, undefined, `src/catalogue/items/examples.json: ${endpoint.method} ${endpoint.path}`)
+    t.not(example, undefined, `packages/reference/src/examples.json: ${endpoint.method} ${endpoint.path}`)
     const answer = {
       endpoint,
       url: endpoint.path,

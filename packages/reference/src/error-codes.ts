@@ -4,11 +4,11 @@
  * path, from the contract and the recorded exchanges; those of other reads by parameter. A later release of the manager may
  * have more codes.
  */
-import type { Endpoint } from '../../catalogue/endpoint.ts'
-import managerErrors from '../../catalogue/items/manager-errors.json' with { type: 'json' }
-import { kinds } from '../../catalogue/schemas/kinds.ts'
-import { errorTable } from '../../core/errors.ts'
-import { describedBody } from '../../core/request.ts'
+import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
+import { kinds } from '../../../src/catalogue/schemas/kinds.ts'
+import { errorTable } from '../../../src/core/errors.ts'
+import { describedBody } from '../../../src/core/request.ts'
+import managerErrors from './manager-errors.json' with { type: 'json' }
 import { errorCodesOf } from './parameters.ts'
 
 /** Every code that a response may have, in ascending order. */

@@ -4,11 +4,11 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { newerOpenApiDocument } from '../../../../src/admin/openapi/newer-document.ts'
-import { newerContract } from '../../../../src/catalogue/newer-contract/index.ts'
-import type { Format } from '../../../../src/catalogue/newer-contract/value.ts'
-import { hasFormat } from '../../../../src/http/newer/check-values.ts'
-import { startEdge } from '../../../support/edge.ts'
+import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
+import type { Format } from '../../../src/catalogue/newer-contract/value.ts'
+import { hasFormat } from '../../../src/http/newer/check-values.ts'
+import { startEdge } from '../../../test/support/edge.ts'
+import { newerOpenApiDocument } from '../src/newer-document.ts'
 
 interface Operation {
   readonly operationId: string

@@ -1,11 +1,11 @@
 /** An example request for each endpoint, with values that its record accepts, and an example response. */
 
-import type { Body, Endpoint, Field, Param } from '../../catalogue/endpoint.ts'
-import values from '../../catalogue/items/example-values.json' with { type: 'json' }
-import recorded from '../../catalogue/items/examples.json' with { type: 'json' }
-import type { Format, Value } from '../../catalogue/newer-contract/value.ts'
-import type { Kind } from '../../catalogue/schemas/kinds.ts'
-import { describedBody } from '../../core/request.ts'
+import type { Body, Endpoint, Field, Param } from '../../../src/catalogue/endpoint.ts'
+import type { Format, Value } from '../../../src/catalogue/newer-contract/value.ts'
+import type { Kind } from '../../../src/catalogue/schemas/kinds.ts'
+import { describedBody } from '../../../src/core/request.ts'
+import values from './example-values.json' with { type: 'json' }
+import recorded from './examples.json' with { type: 'json' }
 
 export interface Example {
   readonly method: string
