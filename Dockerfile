@@ -5,6 +5,7 @@ COPY packages/console/package.json ./packages/console/
 COPY packages/mcp/package.json ./packages/mcp/
 COPY packages/reference/package.json ./packages/reference/
 COPY packages/simulator/package.json ./packages/simulator/
+COPY packages/tools/package.json ./packages/tools/
 RUN npm ci --ignore-scripts
 COPY tsconfig.json ./
 COPY src ./src

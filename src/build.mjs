@@ -43,7 +43,9 @@ const COMPILE = {
   typescript: { onlyRemoveTypeImports: true, rewriteImportExtensions: 'rewrite' },
 }
 /** Packages that the command line loads if they are installed (`src/cli/added-commands.ts`). */
-const PACKAGES = { simulator: resolve('packages/simulator/src'), mcp: resolve('packages/mcp/src') }
+const PACKAGES = Object.fromEntries(
+  ['simulator', 'mcp', 'tools'].map((name) => [name, resolve('packages', name, 'src')]),
+)
 const BUILT = resolve(FOLDERS[0] ?? 'dist')
 const BUNDLES = join(BUILT, 'libraries')
 /** In the bundle, the code that this file would have Ajv write replaces it. */
@@ -135,8 +137,7 @@ function redirect(file) {
 }
 
 /**
- * Writes `dist/program` and, so that an installation can leave them out, `dist/simulator` and `dist/mcp`, which share the code of
- * the edge. `dist/mcp` contains the libraries that no other part uses, with their licences. The files lie as deep in `dist` as a
+ * Writes `dist/program` and, so that an installation can leave them out, a folder for each package, which share the code of the edge. `dist/mcp` contains the libraries that no other part uses, with their licences. The files lie as deep in `dist` as a
  * compiled file lies in its room, so what the sources find by their own place is found from the bundle too.
  */
 async function bundleProgram() {

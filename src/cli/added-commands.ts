@@ -14,6 +14,12 @@ export interface AddedCommands {
 /** A package, its entry in `dist` as seen from a file of the built program, and what a missing command reports. */
 const ADDED = [
   {
+    entry: new URL('../tools/commands.js', import.meta.url),
+    names: ['doctor', 'problems', 'top', 'explain', 'purge', 'drain', 'undrain', 'routes', 'openapi'],
+    needs: 'it needs the folder dist/tools',
+    remedy: 'the tools of operators are not included in this installation; install the npm package of the edge',
+  },
+  {
     entry: new URL('../simulator/commands.js', import.meta.url),
     names: ['demo', 'simulate'],
     needs: 'it needs the simulated cluster',

@@ -2,7 +2,6 @@
 import { Command } from 'commander'
 import { EXIT_CODES } from '../server/exit.ts'
 import { addedCommands } from './added-commands.ts'
-import { contractOption, edgeCommands } from './edge-commands.ts'
 import { addNotes, manualPage } from './help.ts'
 import { parseInteger } from './terminal.ts'
 
@@ -11,20 +10,7 @@ const usersFile = ['--file <file>', 'the users file (access.users)', 'users'] as
 
 /** A wrong option is thrown as a `CommandError`, or reported by commander. */
 export async function commands(): Promise<readonly Command[]> {
-  const added = await addedCommands()
-  return [
-    start(),
-    ...added,
-    check(),
-    doctor(),
-    printedConfig(),
-    ...edgeCommands(),
-    user(),
-    token(),
-    routes(),
-    openApi(),
-    audit(),
-  ]
+  return [start(), ...(await addedCommands()), check(), printedConfig(), user(), token(), audit()]
 }
 
 function start(): Command {
@@ -55,22 +41,6 @@ function check(): Command {
     .option('--connect', 'also connect to every node and to Redis')
     .addHelpText('after', '\nExit codes: 0 if all is well, 1 if it could not start, 2 if the configuration is invalid.')
     .action(async (options) => (await import('./check.ts')).check(options))
-}
-
-function doctor(): Command {
-  const command = new Command('doctor')
-    .description('try the nodes, Redis, names, certificates, clocks and limits, and print the fix of what is not good')
-    .option(...config)
-    .option('--balancer <file>', 'also compare the timeouts in this file of HAProxy or nginx with those of the edge')
-    .option('--json', 'print JSON')
-    .action(async (options) => (await import('./doctor.ts')).doctor(options))
-  return addNotes(command, {
-    exitCodes: '0 if all findings are ok, 1 if one is not, 2 if the configuration is wrong',
-    examples: [
-      'doctor --config /etc/edge/edge.yaml --balancer /etc/haproxy/haproxy.cfg',
-      'doctor --config edge.yaml --json',
-    ],
-  })
 }
 
 function printedConfig(): Command {
@@ -133,23 +103,8 @@ function audit(): Command {
     .description('find changed, removed, inserted or moved records (all files of one replica)')
     .option('--last <digest>', 'the digest that the last record must have, noted elsewhere')
     .addHelpText('after', '\nExit codes: 0 if all is well, 1 if a record is wrong.')
-    .action(async (files, options) => (await import('./reports.ts')).printAuditFaults(files, options))
+    .action(async (files, options) => (await import('./audit.ts')).printAuditFaults(files, options))
   return group
-}
-
-function routes(): Command {
-  return new Command('routes')
-    .description('list every endpoint of a contract')
-    .addOption(contractOption())
-    .action(async (options) => (await import('./reports.ts')).printRoutes(options))
-}
-
-function openApi(): Command {
-  return new Command('openapi')
-    .description('print the OpenAPI document of a contract (JSON)')
-    .addOption(contractOption())
-    .option('--server <url>', 'URL of the edge for clients')
-    .action(async (options) => (await import('./reports.ts')).printOpenApi(options))
 }
 
 /** Prints the manual page of the program, for packages and for `manager-edge man | man -l -`. */

@@ -142,10 +142,10 @@ const table: Readonly<Record<string, Room>> = {
   'packages/mcp': {
     rooms: [
       'packages/reference/document',
+      'packages/tools/commands/edge-client',
       'cache/policy',
       'catalogue/endpoint',
       'catalogue/index',
-      'cli/edge-client',
       'core/access',
       'core/request',
       'core/errors',
@@ -158,15 +158,38 @@ const table: Readonly<Record<string, Room>> = {
   'packages/mcp/commands': {
     rooms: [
       'packages/mcp',
+      'packages/tools/commands/index',
+      'packages/tools/commands/edge-client',
       'app/process',
       'catalogue/endpoint',
       'cli/added-commands',
-      'cli/edge-client',
-      'cli/edge-commands',
       'cli/help',
       'cli/terminal',
     ],
     packages: ['@modelcontextprotocol/sdk', 'commander'],
+  },
+  // Commands against a running edge, about its surroundings, and about its contracts: clients of the operations listener, and
+  // what `check` tries.
+  'packages/tools/commands': {
+    rooms: [
+      'admin/console/*-types',
+      'admin/console/explained-url',
+      'app/cluster',
+      'app/process',
+      'catalogue/endpoint',
+      'catalogue/index',
+      'cli',
+      'config/formats',
+      'config/schema',
+      'core/access',
+      'core/errors',
+      'core/request',
+      'core/values',
+      'redis/options',
+      'server/exit',
+      'upstream/options',
+    ],
+    packages: ['commander', 'undici'],
   },
   // Start an edge as the command line does, with files of users and keys.
   'packages/simulator/commands': {

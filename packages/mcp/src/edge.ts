@@ -7,7 +7,7 @@ import {
   type ReceivedText,
   reasonOf,
   UnauthorizedError,
-} from '../../../src/cli/edge-client.ts'
+} from '../../tools/src/commands/edge-client.ts'
 import type { EdgeCall } from './operations.ts'
 
 /** `authorization`: the password or a token of the account. */

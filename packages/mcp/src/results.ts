@@ -4,9 +4,9 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Contract } from '../../../src/catalogue/endpoint.ts'
-import type { ReceivedText } from '../../../src/cli/edge-client.ts'
 import { ownField, parseJson } from '../../../src/core/values.ts'
 import { collectionContracts } from '../../../src/query/contracts.ts'
+import type { ReceivedText } from '../../tools/src/commands/edge-client.ts'
 import { ArgumentError } from './operations.ts'
 
 /** Characters of JSON per token, at least: counts of tokens differ by model. */

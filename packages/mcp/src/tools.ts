@@ -2,9 +2,9 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js'
 import { invalidatedTags } from '../../../src/cache/policy.ts'
 import type { Body, Contract, Param, WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
-import type { ReceivedText } from '../../../src/cli/edge-client.ts'
 import { type EdgeWrite, NO_BODY } from '../../../src/core/request.ts'
 import { factsOf } from '../../reference/src/document.ts'
+import type { ReceivedText } from '../../tools/src/commands/edge-client.ts'
 import type { Confirmations } from './confirmations.ts'
 import type { Edge } from './edge.ts'
 import {

@@ -42,3 +42,18 @@ t.test('the image has no simulator, and only the commands that simulate a cluste
   t.equal(start.code, 2)
   t.match(start.err, /^missing\.yaml: cannot be read/, 'the server is loaded without it')
 })
+
+t.test('an installation without the tools misses only their commands', async (t) => {
+  const folder = t.testdir({})
+  cpSync('dist', join(folder, 'dist'), { recursive: true })
+  for (const name of ['tools', 'mcp', 'reference']) rmSync(join(folder, 'dist', name), { recursive: true })
+  cpSync('package.json', join(folder, 'package.json'))
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
+  for (const name of ['doctor', 'problems', 'top', 'explain', 'purge', 'drain', 'undrain', 'routes', 'openapi']) {
+    const missing = await runCli(folder, [name])
+    t.equal(missing.code, 1, name)
+    t.match(missing.err, /^the tools of operators are not included in this installation/, name)
+  }
+  const checked = await runCli(folder, ['check', '--config', join(folder, 'missing.yaml')])
+  t.match(checked.err, /missing\.yaml: cannot be read/)
+})

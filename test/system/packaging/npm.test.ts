@@ -26,8 +26,9 @@ t.test('the tarball contains the program, its configuration and documents, and n
     /^dist\/.+\.(?:js|js\.map)$/,
     /^dist\/libraries\/.+\/package\.json$/,
     /^dist\/commit$/,
-    /^dist\/(?:console|mcp)\/(?:LICENSES\.txt|bundled\.json)$/,
+    /^dist\/(?:console|mcp|reference)\/(?:LICENSES\.txt|bundled\.json)$/,
     /^dist\/console\/(?:index\.html|assets\/[\w.-]+)(?:\.br|\.gz)?$/,
+    /^dist\/reference\/(?:openapi(?:-newer)?\.json|docs[\w-]*\.html|static\/[\w./-]+)$/,
     /^config\/[\w.-]+$/,
     /^config\/(?:grafana|prometheus|systemd)\/[\w.@-]+$/,
     /^docs\/(?:decisions\/)?[\w-]+\.md$/,
@@ -70,7 +71,8 @@ t.test('installed in an empty folder, the command runs', async (t) => {
   await demo.until(/Press Ctrl-C to stop/)
   t.equal((await fetch(`${operations}/readyz`)).status, 200)
   const headers = { authorization: `Basic ${btoa('admin:only-for-tests')}` }
-  t.equal((await fetch(`${operations}/console/`, { headers })).status, 200, 'the console is in the package')
+  for (const path of ['/console/', '/docs', '/openapi.json'])
+    t.equal((await fetch(operations + path, { headers })).status, 200, `the package contains ${path}`)
   demo.child.kill('SIGINT')
   t.equal((await demo.ended).code, 0)
 

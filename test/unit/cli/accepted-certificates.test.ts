@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type ConnectionOptions, withOperations } from '../../../src/cli/edge-client.ts'
+import { type ConnectionOptions, withOperations } from '../../../packages/tools/src/commands/edge-client.ts'
 import { authority } from '../upstream/certificates.ts'
 
 const ca = await authority(t, 'test')

@@ -1,10 +1,10 @@
 /** The command of this package: what the command line of the edge adds to its own (`src/cli/added-commands.ts`). */
 import { Command, Option } from 'commander'
 import type { AddedCommands } from '../../../../src/cli/added-commands.ts'
-import { addCredentialOptions } from '../../../../src/cli/edge-client.ts'
-import { contractOption } from '../../../../src/cli/edge-commands.ts'
 import { addNotes } from '../../../../src/cli/help.ts'
 import { parseInteger } from '../../../../src/cli/terminal.ts'
+import { addCredentialOptions } from '../../../tools/src/commands/edge-client.ts'
+import { contractOption } from '../../../tools/src/commands/index.ts'
 import type { McpOptions } from './mcp.ts'
 
 export const commands: AddedCommands['commands'] = () => [mcp()]

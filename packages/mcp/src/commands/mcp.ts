@@ -3,8 +3,13 @@ import { once } from 'node:events'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { version } from '../../../../src/app/process.ts'
 import type { Contract } from '../../../../src/catalogue/endpoint.ts'
-import { type CredentialOptions, parseOrigin, readCredentials, usageError } from '../../../../src/cli/edge-client.ts'
 import { CommandError, printError, readTextFile } from '../../../../src/cli/terminal.ts'
+import {
+  type CredentialOptions,
+  parseOrigin,
+  readCredentials,
+  usageError,
+} from '../../../tools/src/commands/edge-client.ts'
 import { Confirmations } from '../confirmations.ts'
 import { createEdge, type Edge, EdgeFailure } from '../edge.ts'
 import { serveHttp } from '../http.ts'

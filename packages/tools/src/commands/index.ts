@@ -1,12 +1,24 @@
-/** The commands against a running edge, with their help. A further one is a function here and a row in `edgeCommands`. */
+/**
+ * The commands against a running edge, and those about its surroundings and its contracts, with their help: what the command line
+ * of the edge adds to its own (`src/cli/added-commands.ts`). A further one is a function here and a row in `commands`.
+ */
 import { Command, Option } from 'commander'
+import type { AddedCommands } from '../../../../src/cli/added-commands.ts'
+import { addNotes, type Notes } from '../../../../src/cli/help.ts'
+import { parseInteger } from '../../../../src/cli/terminal.ts'
 import { addConnectionOptions } from './edge-client.ts'
-import { addNotes, type Notes } from './help.ts'
-import { parseInteger } from './terminal.ts'
 
-export function edgeCommands(): readonly Command[] {
-  return [problems(), top(), explain(), purge(), drain(), undrain()]
-}
+export const commands: AddedCommands['commands'] = () => [
+  doctor(),
+  problems(),
+  top(),
+  explain(),
+  purge(),
+  drain(),
+  undrain(),
+  routes(),
+  openApi(),
+]
 
 const json = ['--json', 'print JSON'] as const
 const NOTHING_KNOWN = '2 for wrong options, or if the edge cannot be reached, refuses the user or fails'
@@ -14,6 +26,22 @@ const NOTHING_KNOWN = '2 for wrong options, or if the edge cannot be reached, re
 /** A command that uses the operations listener. */
 function connected(name: string, description: string, notes: Notes): Command {
   return addNotes(addConnectionOptions(new Command(name).description(description)), notes)
+}
+
+function doctor(): Command {
+  const command = new Command('doctor')
+    .description('try the nodes, Redis, names, certificates, clocks and limits, and print the fix of what is not good')
+    .option('--config <file>', 'configuration file (YAML); default: the file named by EDGE_CONFIG')
+    .option('--balancer <file>', 'also compare the timeouts in this file of HAProxy or nginx with those of the edge')
+    .option('--json', 'print JSON')
+    .action(async (options) => (await import('./doctor.ts')).doctor(options))
+  return addNotes(command, {
+    exitCodes: '0 if all findings are ok, 1 if one is not, 2 if the configuration is wrong',
+    examples: [
+      'doctor --config /etc/edge/edge.yaml --balancer /etc/haproxy/haproxy.cfg',
+      'doctor --config edge.yaml --json',
+    ],
+  })
 }
 
 function problems(): Command {
@@ -91,6 +119,21 @@ function undrain(): Command {
     .argument('<node>', 'name of the node')
     .option(...json)
     .action(async (node, options) => (await import('./edge-changes.ts')).undrain(node, options))
+}
+
+function routes(): Command {
+  return new Command('routes')
+    .description('list every endpoint of a contract')
+    .addOption(contractOption())
+    .action(async (options) => (await import('./reports.ts')).printRoutes(options))
+}
+
+function openApi(): Command {
+  return new Command('openapi')
+    .description('print the OpenAPI document of a contract (JSON)')
+    .addOption(contractOption())
+    .option('--server <url>', 'URL of the edge for clients')
+    .action(async (options) => (await import('./reports.ts')).printOpenApi(options))
 }
 
 export function contractOption(): Option {

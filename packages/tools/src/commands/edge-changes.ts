@@ -1,17 +1,17 @@
 /** The commands that change a running edge: `purge`, `drain` (takes a node out for maintenance) and `undrain`. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PurgeNames, PurgeRequest, PurgeResult } from '../admin/console/cache-types.ts'
+import type { PurgeNames, PurgeRequest, PurgeResult } from '../../../../src/admin/console/cache-types.ts'
 import {
   type DrainResult,
   type ExpectedLoad,
   expectLoad,
   type NodeSummary,
   type Nodes,
-} from '../admin/console/node-types.ts'
-import { durationFormat } from '../config/formats.ts'
+} from '../../../../src/admin/console/node-types.ts'
+import { createProgressLine, formatBytes, formatTime, printMeasured, printTable } from '../../../../src/cli/output.ts'
+import { CommandError, print } from '../../../../src/cli/terminal.ts'
+import { durationFormat } from '../../../../src/config/formats.ts'
 import { type ConnectionOptions, type Operations, usageError, withOperations } from './edge-client.ts'
-import { createProgressLine, formatBytes, formatTime, printMeasured, printTable } from './output.ts'
-import { CommandError, print } from './terminal.ts'
 
 interface ChangeOptions extends ConnectionOptions {
   readonly json?: true

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import { routesTable } from '../../../src/cli/reports.ts'
+import { routesTable } from '../src/commands/reports.ts'
 
 t.test('the table has one aligned line per endpoint', async (t) => {
   const text = routesTable(catalogue)

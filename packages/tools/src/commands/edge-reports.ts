@@ -1,15 +1,21 @@
 /** The commands that print what a running edge reports: `problems` and `explain`. */
-import { type Account, describeMeanwhile, type Now, type Problem, type Problems } from '../admin/console/api-types.ts'
-import type { Explanation } from '../admin/console/cache-types.ts'
-import { parseExplainedUrl } from '../admin/console/explained-url.ts'
-import type { Contract, WriteEndpoint } from '../catalogue/endpoint.ts'
-import { bothContracts } from '../catalogue/index.ts'
-import { allows } from '../core/access.ts'
-import { type NamedPath, nameOf, parseName } from '../core/request.ts'
-import { EXIT_CODES } from '../server/exit.ts'
+import {
+  type Account,
+  describeMeanwhile,
+  type Now,
+  type Problem,
+  type Problems,
+} from '../../../../src/admin/console/api-types.ts'
+import type { Explanation } from '../../../../src/admin/console/cache-types.ts'
+import { parseExplainedUrl } from '../../../../src/admin/console/explained-url.ts'
+import type { Contract, WriteEndpoint } from '../../../../src/catalogue/endpoint.ts'
+import { bothContracts } from '../../../../src/catalogue/index.ts'
+import { coloured, formatTime, printJson, printMeasured, printTable, singleLine } from '../../../../src/cli/output.ts'
+import { CommandError, print, printError } from '../../../../src/cli/terminal.ts'
+import { allows } from '../../../../src/core/access.ts'
+import { type NamedPath, nameOf, parseName } from '../../../../src/core/request.ts'
+import { EXIT_CODES } from '../../../../src/server/exit.ts'
 import { type ConnectionOptions, type Operations, usageError, withOperations } from './edge-client.ts'
-import { coloured, formatTime, printJson, printMeasured, printTable, singleLine } from './output.ts'
-import { CommandError, print, printError } from './terminal.ts'
 
 interface ReportOptions extends ConnectionOptions {
   readonly json?: true

@@ -1,13 +1,12 @@
-/** Commands that only print: `routes`, `openapi` and `audit verify`. */
+/** Commands that print a contract: `routes` and `openapi`. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { builtFolder } from '../app/process.ts'
-import { verifyAudit } from '../audit/verify.ts'
-import type { Contract, Endpoint } from '../catalogue/endpoint.ts'
-import { bothContracts } from '../catalogue/index.ts'
-import { nameOf } from '../core/request.ts'
-import { type Column, formatTable } from './output.ts'
-import { CommandError, print } from './terminal.ts'
+import { builtFolder } from '../../../../src/app/process.ts'
+import type { Contract, Endpoint } from '../../../../src/catalogue/endpoint.ts'
+import { bothContracts } from '../../../../src/catalogue/index.ts'
+import { type Column, formatTable } from '../../../../src/cli/output.ts'
+import { CommandError } from '../../../../src/cli/terminal.ts'
+import { nameOf } from '../../../../src/core/request.ts'
 
 const documents = { classic: 'openapi.json', newer: 'openapi-newer.json' }
 
@@ -25,17 +24,6 @@ export async function printOpenApi({ server, contract }: { server?: string; cont
 
 function recordsOf(contract: Contract): readonly Endpoint[] {
   return bothContracts.filter((record) => record.contract === contract)
-}
-
-/** Prints each fault in a line. The exit code is 1 if there is a fault. */
-export async function printAuditFaults(files: readonly string[], options: { last?: string }): Promise<void> {
-  const { faults, notes, records, last } = await verifyAudit(files, options)
-  for (const note of notes) print(`note: ${note}`)
-  for (const fault of faults) print(`WRONG: ${fault}`)
-  if (last !== undefined) print(`${records} records, the last is ${last.seq} with digest ${last.digest}`)
-  if (records === 0) throw new CommandError('these files contain no audit records')
-  if (faults.length > 0) throw new CommandError(`${faults.length} faults`)
-  print('ok')
 }
 
 const columns: readonly Column<Endpoint>[] = [

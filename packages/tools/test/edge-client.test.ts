@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { createEdgeClient } from '../../../src/cli/edge-client.ts'
+import { createEdgeClient } from '../src/commands/edge-client.ts'
 
 const PASSWORD = 'Basic cGFzc3dvcmQ='
 

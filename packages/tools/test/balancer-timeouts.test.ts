@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { balancerFindings } from '../../../src/cli/doctor.ts'
 import type { Config } from '../../../src/config/schema.ts'
+import { balancerFindings } from '../src/commands/doctor.ts'
 
 const config = {
   cluster: { limits: { slowTimeout: 120_000 } },

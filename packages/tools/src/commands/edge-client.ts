@@ -5,12 +5,12 @@
 import { TLSSocket } from 'node:tls'
 import { type Command, Option } from 'commander'
 import { Agent, buildConnector } from 'undici'
-import type { Contract, Endpoint } from '../catalogue/endpoint.ts'
-import { isLoopback } from '../config/formats.ts'
-import { errorTable } from '../core/errors.ts'
-import { ownEntry, ownField, ownText, parseJson } from '../core/values.ts'
-import { EXIT_CODES } from '../server/exit.ts'
-import { CommandError, promptPassword, readTextFile } from './terminal.ts'
+import type { Contract, Endpoint } from '../../../../src/catalogue/endpoint.ts'
+import { CommandError, promptPassword, readTextFile } from '../../../../src/cli/terminal.ts'
+import { isLoopback } from '../../../../src/config/formats.ts'
+import { errorTable } from '../../../../src/core/errors.ts'
+import { ownEntry, ownField, ownText, parseJson } from '../../../../src/core/values.ts'
+import { EXIT_CODES } from '../../../../src/server/exit.ts'
 
 /** The options that `addCredentialOptions` adds. */
 export interface CredentialOptions {

@@ -1,10 +1,23 @@
 /** `manager-edge top`: the busiest endpoints and callers, and the nodes, of one replica. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Now } from '../admin/console/api-types.ts'
-import type { NodeSummary, Nodes } from '../admin/console/node-types.ts'
-import type { CallerCost, Costs, EndpointCost, TailBatch, TailRequest } from '../admin/console/request-types.ts'
+import type { Now } from '../../../../src/admin/console/api-types.ts'
+import type { NodeSummary, Nodes } from '../../../../src/admin/console/node-types.ts'
+import type {
+  CallerCost,
+  Costs,
+  EndpointCost,
+  TailBatch,
+  TailRequest,
+} from '../../../../src/admin/console/request-types.ts'
+import {
+  coloured,
+  createProgressLine,
+  cutToScreen,
+  formatTable,
+  printMeasured,
+  singleLine,
+} from '../../../../src/cli/output.ts'
 import { type ConnectionOptions, type Operations, withOperations } from './edge-client.ts'
-import { coloured, createProgressLine, cutToScreen, formatTable, printMeasured, singleLine } from './output.ts'
 
 export interface TopOptions extends ConnectionOptions {
   readonly json?: true
