@@ -10,10 +10,10 @@ import Fastify, {
 } from 'fastify'
 import { EdgeError, SUGGESTION_HEADER } from '../core/errors.ts'
 import type { RejectedRequestEvent } from '../core/events.ts'
-import { type Degradation, type Readiness, registerProbes } from './readiness.ts'
+import { type Degradation, type Readiness, registerProbes } from '../status/readiness.ts'
+import { requestValidatorOf } from '../status/validation.ts'
 import { acceptsPage, type ErrorPages, pageHeaders } from './sessions/page-parts.ts'
 import { CONSOLE_HEADER, requireSignIn, type SignIn } from './sign-in.ts'
-import { requestValidatorOf } from './validation.ts'
 
 /** Registers a group of routes. */
 export type OperationsPart = (app: FastifyInstance) => void | Promise<void>

@@ -98,9 +98,11 @@ const table: Readonly<Record<string, Room>> = {
       'undici',
     ],
   },
+  // What is wrong with the edge, whether it is ready, and what replicas report to each other.
+  status: { rooms: ['core'], packages: ['ajv', 'fastify', 'typebox'], never: [...NETWORK, 'node:fs'] },
   admin: {
-    rooms: ['core', 'query'],
-    packages: ['ajv', 'fastify', '@fastify/static', 'openid-client', 'typebox', 'yaml'],
+    rooms: ['core', 'query', 'status'],
+    packages: ['fastify', '@fastify/static', 'openid-client', 'typebox', 'yaml'],
   },
   // Runs at build time: writes the documents of both contracts from their records, and their pages.
   'packages/reference': {
@@ -109,7 +111,7 @@ const table: Readonly<Record<string, Room>> = {
   },
   // The operators' page runs in a browser. It knows the edge only by the types of the console API, and what follows from them.
   'packages/console': {
-    rooms: ['admin/console/*-types', 'admin/console/explained-url'],
+    rooms: ['admin/console/*-types', 'admin/console/explained-url', 'status/*-types'],
     packages: ['preact', '@preact/signals', 'uplot', '@tanstack/virtual-core'],
   },
   config: { rooms: ['core'], packages: ['yaml', 'typebox', 'ajv'] },
@@ -187,6 +189,7 @@ const table: Readonly<Record<string, Room>> = {
       'core/values',
       'redis/options',
       'server/exit',
+      'status/*-types',
       'upstream/options',
     ],
     packages: ['commander', 'undici'],

@@ -4,9 +4,9 @@ import type {
   IndexEntry,
   LocalState,
   PurgeCost,
-  RedisMemory,
   SnapshotState,
 } from '../../core/cache.ts'
+import type { RedisCapacity } from '../../status/problem-types.ts'
 
 export type { PurgeCost } from '../../core/cache.ts'
 export type EntrySummary = IndexEntry
@@ -123,11 +123,4 @@ export interface Capacity {
   readonly replicas: readonly { readonly name: string; readonly local: LocalState }[]
   /** Absent: there is no Redis. */
   readonly redis?: RedisCapacity
-}
-
-/** What Redis reported in the last seconds. Empty: Redis has not replied. */
-export interface RedisCapacity {
-  readonly memory?: RedisMemory
-  /** Stored responses of all replicas. Those that Redis has evicted are counted until they expire. */
-  readonly entries?: number
 }

@@ -1,7 +1,7 @@
 /** The events of the last hour, of this replica and of those that exchange reports with it. */
 import { type Static, Type } from 'typebox'
 import type { CacheEvent, EventListeners, InvalidationCause } from '../../core/events.ts'
-import { validatorOf } from '../validation.ts'
+import { validatorOf } from '../../status/validation.ts'
 import { EVENT_KINDS, type HistoryEvent } from './history-types.ts'
 
 export const HOUR_MS = 3_600_000

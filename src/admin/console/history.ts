@@ -1,8 +1,8 @@
 /** The history of the console: the rates of the last hour, of this replica and of what the others have reported meanwhile. */
 import { systemClock } from '../../core/timing.ts'
+import type { Rates, ReplicaSummary } from '../../status/node-types.ts'
 import { HistoryEvents, HOUR_MS } from './history-events.ts'
 import type { History, HistoryQuery, Range } from './history-types.ts'
-import type { Rates, ReplicaSummary } from './node-types.ts'
 import { RATES_PERIOD_MS, sumRates } from './traffic.ts'
 
 type ReplicaRates = Pick<ReplicaSummary, 'name' | 'rates'>

@@ -3,11 +3,12 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { EdgeError } from '../../core/errors.ts'
 import type { Caller } from '../../core/request.ts'
+import type { CapacityState } from '../../status/capacity.ts'
+import type { ReplicaSummary } from '../../status/node-types.ts'
 import { type OperationsPart, pagePolicy, registerLatePages } from '../listener.ts'
 import type { Account } from './api-types.ts'
 import { registerCacheRoutes } from './cache-routes.ts'
 import type { Capacity } from './cache-types.ts'
-import { capacityOf } from './capacity.ts'
 import { type History, type HistoryQuery, RANGES } from './history-types.ts'
 import { registerLiveRoutes, registerNodeRoutes } from './live-routes.ts'
 import type { ConsolePorts } from './ports.ts'
@@ -111,4 +112,13 @@ function registerHistoryRoute(app: FastifyInstance, { history }: ConsolePorts): 
     { schema },
     async ({ query }): Promise<History> => history.read(query),
   )
+}
+
+/** `others`: undefined if replicas share nothing, or Redis is unreachable. */
+function capacityOf(name: string, { local, redis }: CapacityState, others: readonly ReplicaSummary[] = []): Capacity {
+  const own = local === undefined ? [] : [{ name, local }]
+  const reported = others.flatMap((other) =>
+    other.local === undefined ? [] : [{ name: other.name, local: other.local }],
+  )
+  return { replicas: [...own, ...reported], ...(redis && { redis }) }
 }

@@ -5,9 +5,9 @@
 import { type EventListeners, type JoinEvent, type NodeCallEvent, wasSent } from '../../core/events.ts'
 import { LatencyHistogram } from '../../core/latency-histogram.ts'
 import { systemClock } from '../../core/timing.ts'
-import type { Totals } from './api-types.ts'
+import type { JoinedResponse, Rates } from '../../status/node-types.ts'
+import type { Totals } from '../../status/problem-types.ts'
 import type { GroupSummary } from './cache-types.ts'
-import type { JoinedResponse, Rates } from './node-types.ts'
 import type { LastRequests } from './request-records.ts'
 
 const SECOND_MS = 1000

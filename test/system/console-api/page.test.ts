@@ -3,7 +3,7 @@ import t from 'tap'
 import type { Now } from '../../../src/admin/console/api-types.ts'
 import type { EntryDetails, EntryPage, Groups } from '../../../src/admin/console/cache-types.ts'
 import type { History } from '../../../src/admin/console/history-types.ts'
-import type { Nodes } from '../../../src/admin/console/node-types.ts'
+import type { Nodes } from '../../../src/status/node-types.ts'
 import { sendRequests, startConsoleEdge, urls } from '../console/edge.ts'
 
 // Responses must not expire on busy machines: the test counts hits.

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createReplicas } from '../../../src/admin/console/replicas.ts'
+import { createReplicas } from '../../../src/status/replicas.ts'
 import { startRedis } from '../../support/redis.ts'
 import { openConsole, startBrowser } from './browser.ts'
 import { sendRequests, startConsoleEdge } from './edge.ts'

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
-import type { Degradation } from '../../../src/admin/readiness.ts'
+import type { Degradation } from '../../../src/status/readiness.ts'
 import { startFaultProxy } from '../../faults/proxy.ts'
 import { type EdgeUnderTest, type RunningEdge, SHORT_CONTACTS, startEdge } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'

@@ -1,5 +1,5 @@
 /** Rows of the tables of the Nodes view, for the export. */
-import type { JoinedResponse, NodeSummary, ReplicaSummary } from '../../../../src/admin/console/node-types.ts'
+import type { JoinedResponse, NodeSummary, ReplicaSummary } from '../../../../src/status/node-types.ts'
 import type { ExportRow } from '../export.ts'
 
 export function nodeRowOf(node: NodeSummary): ExportRow {

@@ -1,6 +1,6 @@
 /** All replicas of the edge, this one first, with the sum of their rates. */
 import type { Now } from '../../../../src/admin/console/api-types.ts'
-import type { Nodes, ReplicaSummary } from '../../../../src/admin/console/node-types.ts'
+import type { Nodes, ReplicaSummary } from '../../../../src/status/node-types.ts'
 import { formatAge, formatCount, formatDuration, formatPercent, formatRate } from '../format.ts'
 import { type Column, Table } from '../table.tsx'
 import { replicaRowOf } from './node-exports.ts'

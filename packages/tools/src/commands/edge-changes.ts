@@ -1,16 +1,16 @@
 /** The commands that change a running edge: `purge`, `drain` (takes a node out for maintenance) and `undrain`. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PurgeNames, PurgeRequest, PurgeResult } from '../../../../src/admin/console/cache-types.ts'
+import { createProgressLine, formatBytes, formatTime, printMeasured, printTable } from '../../../../src/cli/output.ts'
+import { CommandError, print } from '../../../../src/cli/terminal.ts'
+import { durationFormat } from '../../../../src/config/formats.ts'
 import {
   type DrainResult,
   type ExpectedLoad,
   expectLoad,
   type NodeSummary,
   type Nodes,
-} from '../../../../src/admin/console/node-types.ts'
-import { createProgressLine, formatBytes, formatTime, printMeasured, printTable } from '../../../../src/cli/output.ts'
-import { CommandError, print } from '../../../../src/cli/terminal.ts'
-import { durationFormat } from '../../../../src/config/formats.ts'
+} from '../../../../src/status/node-types.ts'
 import { type ConnectionOptions, type Operations, usageError, withOperations } from './edge-client.ts'
 
 interface ChangeOptions extends ConnectionOptions {

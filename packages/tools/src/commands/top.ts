@@ -1,7 +1,6 @@
 /** `manager-edge top`: the busiest endpoints and callers, and the nodes, of one replica. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Now } from '../../../../src/admin/console/api-types.ts'
-import type { NodeSummary, Nodes } from '../../../../src/admin/console/node-types.ts'
 import type {
   CallerCost,
   Costs,
@@ -17,6 +16,7 @@ import {
   printMeasured,
   singleLine,
 } from '../../../../src/cli/output.ts'
+import type { NodeSummary, Nodes } from '../../../../src/status/node-types.ts'
 import { type ConnectionOptions, type Operations, withOperations } from './edge-client.ts'
 
 export interface TopOptions extends ConnectionOptions {

@@ -1,8 +1,8 @@
 /** The history of the console over several replicas, with a clock of the test. */
 import t, { type Test } from 'tap'
 import { ConsoleHistory, type HistoryOptions } from '../../../../src/admin/console/history.ts'
-import type { ReplicaSummary } from '../../../../src/admin/console/node-types.ts'
 import type { Traffic } from '../../../../src/admin/console/traffic.ts'
+import type { ReplicaSummary } from '../../../../src/status/node-types.ts'
 import { requestEvent } from '../../../support/request-event.ts'
 import { trafficOf } from '../../../support/traffic.ts'
 

@@ -2,9 +2,9 @@
  * JSON bodies of the console API of nodes and replicas, and the load of the other nodes while one is drained, which the page
  * of the console and `manager-edge drain` compute alike. Times are milliseconds.
  */
-import type { LocalState } from '../../core/cache.ts'
-import type { NodeContribution } from '../../core/events.ts'
-import type { NodeStateName } from '../../core/node-faults.ts'
+import type { LocalState } from '../core/cache.ts'
+import type { NodeContribution } from '../core/events.ts'
+import type { NodeStateName } from '../core/node-faults.ts'
 
 /** `GET /api/nodes`. */
 export interface Nodes {
@@ -166,3 +166,6 @@ function perMinute({ calls }: NodeSummary): number {
 function round(value: number): number {
   return Math.round(value * 10) / 10
 }
+
+/** The part of a node's summary that is not counted from its calls. */
+export type NodeState = Omit<NodeSummary, 'p50' | 'p99' | 'calls' | 'failed' | 'errorResponses'>

@@ -1,10 +1,10 @@
 /** Since when a problem exists, and what requests have met meanwhile. */
 import { mock } from 'node:test'
 import t from 'tap'
-import { describeMeanwhile, type FoundProblem } from '../../../../src/admin/console/api-types.ts'
-import { watchProblems } from '../../../../src/admin/console/problem-watch.ts'
-import { requestEvent } from '../../../support/request-event.ts'
-import { trafficOf } from '../../../support/traffic.ts'
+import { describeMeanwhile, type FoundProblem } from '../../../src/status/problem-types.ts'
+import { watchProblems } from '../../../src/status/problem-watch.ts'
+import { requestEvent } from '../../support/request-event.ts'
+import { trafficOf } from '../../support/traffic.ts'
 
 const START = Date.UTC(2026, 0, 1)
 const iso = (at: number) => new Date(at).toISOString()

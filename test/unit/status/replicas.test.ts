@@ -1,6 +1,6 @@
 /** The reports that replicas exchange. */
 import t from 'tap'
-import { createReplicas } from '../../../../src/admin/console/replicas.ts'
+import { createReplicas } from '../../../src/status/replicas.ts'
 
 t.test('oversized report: with 200 nodes and full parts, the others see the replica', async (t) => {
   const names = Array.from({ length: 201 }, (_, at) => `manager-worker-${at}.security`)

@@ -1,7 +1,6 @@
 /** How full the cache is: the local tier of this replica, and Redis, which is asked at a slow pace. */
-import type { LocalState, RedisMemory } from '../../core/cache.ts'
-import type { Capacity, RedisCapacity } from './cache-types.ts'
-import type { ReplicaSummary } from './node-types.ts'
+import type { LocalState, RedisMemory } from '../core/cache.ts'
+import type { RedisCapacity } from './problem-types.ts'
 
 export interface CapacitySources {
   /** Absent: nothing is stored. */
@@ -89,19 +88,6 @@ class CapacityTable {
     const share = this.#isNearlyFull ? NOT_FULL_SHARE : NEARLY_FULL_SHARE
     this.#isNearlyFull = policy.includes('noeviction') && fullest >= share
   }
-}
-
-/** `others`: undefined if replicas share nothing, or Redis is unreachable. */
-export function capacityOf(
-  name: string,
-  { local, redis }: CapacityState,
-  others: readonly ReplicaSummary[] = [],
-): Capacity {
-  const own = local === undefined ? [] : [{ name, local }]
-  const reported = others.flatMap((other) =>
-    other.local === undefined ? [] : [{ name: other.name, local: other.local }],
-  )
-  return { replicas: [...own, ...reported], ...(redis && { redis }) }
 }
 
 /** Since the store started. */

@@ -1,6 +1,6 @@
 /** The errors with a 5xx status that the edge itself has returned lately, by code. There are as many as the error table has. */
-import type { EventListeners } from '../../core/events.ts'
-import { systemClock } from '../../core/timing.ts'
+import type { EventListeners } from '../core/events.ts'
+import { systemClock } from '../core/timing.ts'
 
 export interface RecentErrors extends Required<Pick<EventListeners, 'request'>> {
   /** Returns each code with the milliseconds since it was last returned, in the order of the codes. */

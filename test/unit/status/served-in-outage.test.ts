@@ -1,8 +1,8 @@
 /** The age of what is served in an outage, however long its freshness lifetime was. */
 import t from 'tap'
-import { createServedInOutage } from '../../../../src/admin/console/served-in-outage.ts'
-import { OUTAGE, WITHOUT_REDIS } from '../../../../src/core/cache.ts'
-import { requestEvent } from '../../../support/request-event.ts'
+import { OUTAGE, WITHOUT_REDIS } from '../../../src/core/cache.ts'
+import { createServedInOutage } from '../../../src/status/served-in-outage.ts'
+import { requestEvent } from '../../support/request-event.ts'
 
 const HOUR = 3_600_000
 

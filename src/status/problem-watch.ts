@@ -1,5 +1,5 @@
 /** Since when each problem exists, and what requests of this replica have met meanwhile: differences of its totals. */
-import type { FoundProblem, Meanwhile, Problem, ProblemKind, Totals } from './api-types.ts'
+import type { FoundProblem, Meanwhile, Problem, ProblemKind, Totals } from './problem-types.ts'
 
 export interface ProblemWatch {
   current(): readonly Problem[]

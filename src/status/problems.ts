@@ -3,34 +3,58 @@
  * `/readyz?verbose`, `edge_degraded`) reads this list. The texts contain no durations that change with each second: a
  * screen reader would read them again and again.
  */
-import { type ErrorCode, errorTable } from '../../core/errors.ts'
-import { CLOCK_TOLERANCE_S } from '../../core/timing.ts'
-import type { Degradation } from '../readiness.ts'
-import { type FoundProblem, PROBLEM_KINDS, type Problem, type ProblemKind, type ProblemSeverity } from './api-types.ts'
-import type { ReplicaSummary } from './node-types.ts'
-import type { ConsolePorts, NodeState } from './ports.ts'
+import { type ErrorCode, errorTable } from '../core/errors.ts'
+import type { CertificateState } from '../core/settings.ts'
+import { CLOCK_TOLERANCE_S } from '../core/timing.ts'
+import type { CapacityState } from './capacity.ts'
+import type { NodeState, Nodes, ReplicaSummary } from './node-types.ts'
+import type { CacheState, GrowingQueue } from './problem-types.ts'
+import {
+  type FoundProblem,
+  PROBLEM_KINDS,
+  type Problem,
+  type ProblemKind,
+  type ProblemSeverity,
+} from './problem-types.ts'
+import type { Degradation, Readiness } from './readiness.ts'
+import type { RecentErrors } from './recent-errors.ts'
+import type { SettingDifference } from './replicas.ts'
+import type { ServedInOutage } from './served-in-outage.ts'
 
 /** What the problems are derived from. */
-export type ProblemSources = Pick<
-  ConsolePorts,
-  | 'ready'
-  | 'audit'
-  | 'recentErrors'
-  | 'servedInOutage'
-  | 'credentials'
-  | 'configuration'
-  | 'cache'
-  | 'capacity'
-  | 'nodes'
-  | 'queueLimit'
-  | 'growingQueues'
-  | 'tokenRecheck'
-  | 'exhaustedFiles'
-  | 'layoutMixture'
-  | 'certificates'
-  | 'replicas'
-  | 'settingDifferences'
->
+export interface ProblemSources {
+  ready(): Readiness
+  /** Returns the names of the nodes that refuse the credentials of the edge, and whether its password is easily guessed. */
+  credentials(): { readonly refusedBy: readonly string[]; readonly isWeak: boolean }
+  /** `fault`: why the latest reload failed. `pendingRestart`: changed settings that take effect after a restart only. */
+  configuration(): { readonly fault?: string; readonly pendingRestart: readonly string[] }
+  cache(): CacheState
+  /** `isFailing`: the latest audit record could not be written. `refuses`: writes are rejected then. */
+  audit(): { readonly isFailing: boolean; readonly refuses: boolean }
+  readonly recentErrors: RecentErrors['all']
+  /** Absent: no response is served in an outage. */
+  readonly servedInOutage?: ServedInOutage['oldest']
+  capacity(): CapacityState
+  nodes(): readonly NodeState[]
+  /** Returns how many calls to one node may be queued. */
+  queueLimit(): number
+  growingQueues(): readonly GrowingQueue[]
+  /** Returns the limit of open files if the process has reached it. */
+  readonly exhaustedFiles?: () => string | undefined
+  /**
+   * Returns after how many milliseconds tokens of the manager's users are checked again, now and by the settings. Absent:
+   * there are none.
+   */
+  readonly tokenRecheck?: () => { readonly interval: number; readonly configured: number }
+  /** Returns the certificates that the edge presents, and the authorities that it trusts. */
+  certificates(): readonly CertificateState[]
+  /** Returns the nodes by the layout of their API if they have different ones. */
+  layoutMixture(): Nodes['mixture']
+  /** Returns undefined while Redis is unreachable. Absent if this replica shares nothing with others. */
+  readonly replicas?: () => readonly ReplicaSummary[] | undefined
+  /** What other replicas were given otherwise than this one. Absent: replicas share nothing. */
+  readonly settingDifferences?: () => readonly SettingDifference[]
+}
 
 const DAY_MS = 24 * 3600 * 1000
 export const CERTIFICATE_WARNING_MS = 14 * DAY_MS

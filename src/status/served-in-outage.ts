@@ -1,7 +1,7 @@
 /** How old the responses are that this replica serves while no node answers (`cache.outage`). */
-import { OUTAGE, WITHOUT_REDIS } from '../../core/cache.ts'
-import type { EventListeners } from '../../core/events.ts'
-import { systemClock } from '../../core/timing.ts'
+import { OUTAGE, WITHOUT_REDIS } from '../core/cache.ts'
+import type { EventListeners } from '../core/events.ts'
+import { systemClock } from '../core/timing.ts'
 
 /** Without such a response for this long, none is served any more. */
 const RECENT_MS = 10_000

@@ -1,6 +1,6 @@
 /** When a queue of a node grows. */
 import t from 'tap'
-import { QueueTrendTable } from '../../../../src/admin/console/queue-trends.ts'
+import { QueueTrendTable } from '../../../src/status/queue-trends.ts'
 
 /** Returns the growing queue after samples of these lengths. */
 function growthAfter(...lengths: number[]) {

@@ -1,5 +1,5 @@
 /** Which queues of nodes grow: compares the lengths of the last ten seconds. */
-import type { GrowingQueue } from './api-types.ts'
+import type { GrowingQueue } from './problem-types.ts'
 
 export interface QueueTrends {
   growing(): readonly GrowingQueue[]

@@ -4,7 +4,7 @@
  * reach a node, all of them stay ready: they serve stale responses, and errors that name the fault.
  */
 import type { FastifyInstance } from 'fastify'
-import type { Meanwhile } from './console/api-types.ts'
+import type { Meanwhile } from './problem-types.ts'
 
 export interface Readiness {
   readonly ok: boolean

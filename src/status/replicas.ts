@@ -1,9 +1,9 @@
 /** The other replicas, by the reports that they exchange through Redis. */
 import { Type } from 'typebox'
-import type { LocalState } from '../../core/cache.ts'
-import type { SettingDigests } from '../../core/settings.ts'
-import { parserOf, validatorOf } from '../validation.ts'
+import type { LocalState } from '../core/cache.ts'
+import type { SettingDigests } from '../core/settings.ts'
 import type { JoinedResponse, NodeSummary, Rates, ReplicaSummary, ReportedNode } from './node-types.ts'
+import { parserOf, validatorOf } from './validation.ts'
 
 /** Writes the report of this replica and returns those of the others. Undefined if Redis is unreachable. */
 export type ExchangeReports = (

@@ -1,8 +1,8 @@
 /** The list of problems that the console shows on every view. */
 import t from 'tap'
-import type { NodeState } from '../../../../src/admin/console/ports.ts'
-import { degradationsOf, type ProblemSources, problemsOf } from '../../../../src/admin/console/problems.ts'
-import { errorTable } from '../../../../src/core/errors.ts'
+import { errorTable } from '../../../src/core/errors.ts'
+import type { NodeState } from '../../../src/status/node-types.ts'
+import { degradationsOf, type ProblemSources, problemsOf } from '../../../src/status/problems.ts'
 
 const DAY_MS = 24 * 3600 * 1000
 const NOW = Date.UTC(2026, 0, 1)

@@ -1,0 +1,124 @@
+/** What is wrong with the edge, and the state that it follows from. Times are milliseconds. */
+import type { RedisFault, RedisMemory } from '../core/cache.ts'
+
+/** What can be wrong: values of `kind` of a problem, and of the label `reason` of `edge_degraded`. */
+export const PROBLEM_KINDS = [
+  'notReady',
+  'noNode',
+  'nodeUnreachable',
+  'nodeHangs',
+  'nodeCutOff',
+  'nodeDrained',
+  'addressBlocked',
+  'credentialsRefused',
+  'weakCredentials',
+  'queueFull',
+  'queueGrowing',
+  'budgetUsedUp',
+  'openFilesUsedUp',
+  'tokensCheckedLate',
+  'auditNotWritten',
+  'servedInOutage',
+  'requestsFail',
+  'redisUnreachable',
+  'redisSlow',
+  'redisFull',
+  'redisWrongType',
+  'redisNearlyFull',
+  'redisEvicting',
+  'localTierEvicting',
+  'certificateEnds',
+  'configurationNotReloaded',
+  'pendingRestart',
+  'mixedLayouts',
+  'replicaNotReady',
+  'replicasDiffer',
+  'clocksDiffer',
+  'cacheDisabled',
+] as const
+
+export type ProblemKind = (typeof PROBLEM_KINDS)[number]
+
+/** `error`: requests fail or wait. `warning`: they will, or do for some. `notice`: a state that an operator has chosen. */
+export type ProblemSeverity = 'error' | 'warning' | 'notice'
+
+export interface FoundProblem {
+  readonly kind: ProblemKind
+  readonly severity: ProblemSeverity
+  /** What is wrong, as a phrase that a colon can follow. */
+  readonly summary: string
+  /** What follows from the problem, and what to do. */
+  readonly detail: string
+  /** What `/readyz?verbose` shows, which needs no sign-in: without names of nodes and replicas. Absent: `summary`. */
+  readonly openDetail?: string
+  /** The view of the console that shows more. */
+  readonly view?: 'cache' | 'nodes'
+}
+
+export interface Problem extends FoundProblem {
+  /** When this replica found a problem of this kind, in ISO 8601. A pause of up to ten seconds is no end. */
+  readonly since: string
+  /** Counts of this replica since then, whatever their cause. */
+  readonly meanwhile: Meanwhile
+}
+
+/** Differences of the totals of the same meaning. */
+export interface Meanwhile extends Pick<Totals, 'stale' | 'queued'> {
+  /** Responses with a 5xx status. */
+  readonly failed: number
+}
+
+/** Returns the counts that are not 0 as a phrase. Undefined: all are, or the problem is a notice, which affects no requests. */
+export function describeMeanwhile({
+  severity,
+  meanwhile,
+}: Pick<Problem, 'severity' | 'meanwhile'>): string | undefined {
+  if (severity === 'notice') return undefined
+  const { stale, queued, failed } = meanwhile
+  const texts = [
+    ...(stale > 0 ? [`${stale.toLocaleString('en')} served stale`] : []),
+    ...(queued > 0 ? [`${queued.toLocaleString('en')} ${queued === 1 ? 'call' : 'calls'} queued`] : []),
+    ...(failed > 0 ? [`${failed.toLocaleString('en')} failed`] : []),
+  ]
+  return texts.length === 0 ? undefined : texts.join(', ')
+}
+
+export interface GrowingQueue {
+  readonly node: string
+  /** Queued calls at the begin of the observation, and now. */
+  readonly from: number
+  readonly to: number
+}
+
+export interface CacheState {
+  readonly enabled: boolean
+  /** Whether replicas share the cache through Redis. */
+  readonly shared: boolean
+  /** Whether Redis is slow or unreachable. */
+  readonly unreachable: boolean
+  /** What is wrong with Redis, and what to do. */
+  readonly faults: readonly RedisFault[]
+}
+
+export interface Totals {
+  readonly requests: number
+  readonly hits: number
+  readonly cacheable: number
+  /** Calls to nodes. */
+  readonly calls: number
+  /** Milliseconds of node time that cache hits saved. */
+  readonly saved: number
+  /** Responses with a 5xx status. */
+  readonly failures: number
+  /** Requests that were answered with a stored response after its freshness lifetime. */
+  readonly stale: number
+  /** Calls to nodes that waited for a free slot for more than ten milliseconds, also if they were not sent then. */
+  readonly queued: number
+}
+
+/** What Redis reported in the last seconds. Empty: Redis has not replied. */
+export interface RedisCapacity {
+  readonly memory?: RedisMemory
+  /** Stored responses of all replicas. Those that Redis has evicted are counted until they expire. */
+  readonly entries?: number
+}
