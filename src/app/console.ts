@@ -1,11 +1,9 @@
 /** Connects the operators' console with the parts of the edge, and runs what operators do there: purges and drains. */
 import { randomUUID } from 'node:crypto'
 import type { Access } from '../access/access.ts'
-import type { ClientPort } from '../admin/console/api-types.ts'
-import type { PurgeRequest, PurgeResult } from '../admin/console/cache-types.ts'
 import type { ConsoleCosts } from '../admin/console/costs.ts'
 import type { ConsoleHistory } from '../admin/console/history.ts'
-import type { ConsolePorts, NodeDrains, PurgeCaller } from '../admin/console/ports.ts'
+import type { Recorders } from '../admin/console/recorders.ts'
 import type { Audit } from '../audit/index.ts'
 import { CACHE_OFF, explain, readEntry } from '../cache/explain.ts'
 import { listPurged, type PurgePorts, purgeCostOf, purgeScopeOf, withSnapshots } from '../cache/purge.ts'
@@ -23,9 +21,12 @@ import { type EdgeWrite, type Handler, NO_BODY, nameOf } from '../core/request.t
 import { digestText } from '../core/settings.ts'
 import { NO_FLAGS, toEdgeRequest } from '../http/edge-request.ts'
 import type { CapacityMonitor } from '../status/capacity.ts'
+import type { CacheView, EdgeView, NodeDrains, PurgeCaller } from '../status/edge-view.ts'
 import type { DrainResult } from '../status/node-types.ts'
+import type { ProblemSources } from '../status/problems.ts'
 import { NOT_READY, type Readiness } from '../status/readiness.ts'
 import { compareSettings, createReplicas, type Replicas, type SettingsComparison } from '../status/replicas.ts'
+import type { ClientPort, PurgeRequest, PurgeResult } from '../status/view-types.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { nodeStates } from '../upstream/node-states.ts'
 import type { Api } from './api.ts'
@@ -83,35 +84,17 @@ export function buildReplicas(
   return createReplicas(self, (text) => replica.exchangeDescriptions(text), interval)
 }
 
-export function buildConsolePorts(parts: ConsoleParts): Omit<ConsolePorts, 'problems'> {
-  const { settings, name, monitors, history, costs, storeStatus } = parts
-  const { cluster, api, capacity, replicas, certificates } = parts
+export function buildProblemSources(parts: ConsoleParts): ProblemSources {
+  const { settings, monitors, cluster, api, capacity, replicas, certificates, storeStatus } = parts
   const { initial, current } = settings
-  const { cache, handler, recheckInterval } = api
-  const { explained } = cache
-  const permissions = new Map<string, string>(
-    bothContracts.filter(({ method }) => method === 'GET').map((record) => [nameOf(record), record.permission]),
-  )
+  const { cache, recheckInterval } = api
   return {
-    name,
-    version,
-    clientPorts: parts.clientPorts,
     ready: parts.ready,
     credentials: () => ({
       refusedBy: cluster.contacts.refusing,
       isWeak: weaknessOf(current().cluster.credentials) !== undefined,
     }),
     configuration: parts.reload,
-    traffic: monitors.traffic,
-    history,
-    costs,
-    tail: monitors.tail,
-    records: monitors.records,
-    joins: monitors.joins,
-    index: cache.index,
-    purge: createPurge(handler, cache),
-    costOf: async (rows, caller) => purgeCostOf(await withSnapshots(cache, rows, caller), cache.lifetimesOf),
-    snapshots: () => cache.snapshots?.() ?? [],
     cache: () => ({ enabled: cache.enabled, shared: cache.sharedThroughRedis, ...storeStatus.current() }),
     capacity: capacity.current,
     audit: () => ({ isFailing: parts.audit.state().isFailing, refuses: current().audit.onFailure === 'refuse' }),
@@ -126,12 +109,42 @@ export function buildConsolePorts(parts: ConsoleParts): Omit<ConsolePorts, 'prob
     }),
     certificates: certificates.current,
     ...(replicas && { replicas: replicas.others, settingDifferences: parts.comparison.differences }),
-    drains: createNodeDrains(parts),
     layoutMixture: () => cluster.view.layoutMixture?.(),
-    permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown',
-    explain: async (url, caller) => (explained === undefined ? CACHE_OFF : explain(explained, url, caller)),
-    read: (entry, caller) => readEntry(explained, entry, caller),
   }
+}
+
+/** `problems`: found in the sources. */
+export function buildEdgeView(parts: ConsoleParts, sources: ProblemSources, problems: EdgeView['problems']): EdgeView {
+  const { cache, handler } = parts.api
+  const { explained } = cache
+  const permissions = new Map<string, string>(
+    bothContracts.filter(({ method }) => method === 'GET').map((record) => [nameOf(record), record.permission]),
+  )
+  return {
+    name: parts.name,
+    version,
+    clientPorts: parts.clientPorts,
+    ready: parts.ready,
+    problems,
+    cluster: sources,
+    cache: {
+      state: sources.cache,
+      capacity: sources.capacity,
+      index: cache.index,
+      snapshots: () => cache.snapshots?.() ?? [],
+      purge: createPurge(handler, cache),
+      costOf: async (rows, caller) => purgeCostOf(await withSnapshots(cache, rows, caller), cache.lifetimesOf),
+      explain: async (url, caller) => (explained === undefined ? CACHE_OFF : explain(explained, url, caller)),
+      read: (entry, caller) => readEntry(explained, entry, caller),
+    },
+    drains: createNodeDrains(parts),
+    permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown',
+  }
+}
+
+export function recordersOf({ monitors, history, costs }: ConsoleParts): Recorders {
+  const { traffic, tail, records, joins } = monitors
+  return { traffic, tail, records, joins, history, costs }
 }
 
 export interface ConsoleParts extends Base, Observed {
@@ -151,7 +164,7 @@ export interface ConsoleParts extends Base, Observed {
 }
 
 /** Purges of the console are requests to the same endpoints that clients use, through the same pipeline. */
-export function createPurge(handler: Handler, cache: PurgePorts): ConsolePorts['purge'] {
+export function createPurge(handler: Handler, cache: PurgePorts): CacheView['purge'] {
   const all = findOperation('cacheClear')
   const group = findOperation('cacheClearGroup')
   return async (purge, { caller, client, requestId }) => {

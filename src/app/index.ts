@@ -4,7 +4,6 @@
  */
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import type { ClientPort } from '../admin/console/api-types.ts'
 import { purgeAfterLayoutChange } from '../cache/purge.ts'
 import type { LoadResult } from '../config/index.ts'
 import { createCertificates } from '../config/named-files.ts'
@@ -16,12 +15,13 @@ import { createSharedSlots } from '../redis/shared-slots.ts'
 import { watchProblems } from '../status/problem-watch.ts'
 import { problemsOf } from '../status/problems.ts'
 import { readinessOf } from '../status/readiness.ts'
+import type { ClientPort } from '../status/view-types.ts'
 import { warnOfUnusedDistribution } from '../upstream/distribution.ts'
 import { buildAccess } from './access.ts'
 import { buildApi } from './api.ts'
 import { type Base, buildBase } from './base.ts'
 import { buildCluster } from './cluster.ts'
-import { buildConsolePorts, buildReplicas, compareReplicaSettings } from './console.ts'
+import { buildEdgeView, buildProblemSources, buildReplicas, compareReplicaSettings } from './console.ts'
 import type { Front } from './fronts.ts'
 import { createLog, type LogDestination, type LogOutput, toLog } from './log.ts'
 import { type LaterParts, observeTraffic, watchCapacity } from './observed.ts'
@@ -164,10 +164,10 @@ async function buildParts(
   const clientPorts = () => lifecycle.clientPorts
   const shown = { ...reported, access, api, replicas, comparison, certificates, clientPorts }
   const operated = { ...shown, reload: reloader.status }
-  const sources = buildConsolePorts(operated)
+  const sources = buildProblemSources(operated)
   const problems = watchProblems({ find: () => problemsOf(sources), totals: monitors.traffic.totals })
-  const ports = { ...sources, problems: problems.current }
-  const { app, listener, metrics } = await buildOperations(operated, ports)
+  const view = buildEdgeView(operated, sources, problems.current)
+  const { app, listener, metrics } = await buildOperations(operated, view)
   const close = async (spanFlushMs = SPAN_FLUSH_MS): Promise<void> => {
     await Promise.all([...api.fronts.map((front) => front.app.close()), app.close(), access.close(), cluster.close()])
     // The stores come last, because requests in flight may still store or invalidate responses.

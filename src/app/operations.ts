@@ -4,7 +4,6 @@ import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
 import { accountPart, consolePart } from '../admin/console/index.ts'
-import type { ConsolePorts } from '../admin/console/ports.ts'
 import { createOperationsListener, metricsPart } from '../admin/listener.ts'
 import { referencePart } from '../admin/reference.ts'
 import { createIssuer, type Issuer, type IssuerSettings } from '../admin/sessions/issuer.ts'
@@ -21,17 +20,18 @@ import { type CountRequest, rateLimitsOf } from '../http/rate-limit.ts'
 import { groupOf } from '../http/request-events.ts'
 import { createListener, type ListenerSettings } from '../listener/listener.ts'
 import { STORE_EVENTS } from '../redis/options.ts'
+import type { EdgeView } from '../status/edge-view.ts'
 import type { Problem } from '../status/problem-types.ts'
 import { DEGRADATION_REASONS, degradationsOf } from '../status/problems.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
-import type { ConsoleParts } from './console.ts'
+import { type ConsoleParts, recordersOf } from './console.ts'
 import { toLog } from './log.ts'
 import { builtFolder, commit, version } from './process.ts'
 
 /** `listener`: to close its failed connections. */
-export async function buildOperations(parts: ConsoleParts, ports: ConsolePorts) {
+export async function buildOperations(parts: ConsoleParts, view: EdgeView) {
   const { settings, access, api, shared, ready, log, replicas } = parts
-  const metrics = buildMetrics(parts, ports.problems)
+  const metrics = buildMetrics(parts, view.problems)
   const scraped = metricsPart(metrics)
   const isMetricsOpen = settings.initial.operations.metrics === 'open'
   const { signIn, errorPages, sessions } = buildSignIn(settings, { access, log, count: shared?.count })
@@ -39,7 +39,7 @@ export async function buildOperations(parts: ConsoleParts, ports: ConsolePorts) 
   settings.onReload((next) => listener.prepareReload(listenerSettings(next)))
   const app = await createOperationsListener({
     ready,
-    degradations: () => degradationsOf(ports.problems()),
+    degradations: () => degradationsOf(view.problems()),
     log,
     onRejected: parts.audit.onRejected,
     server: listener.fastify,
@@ -52,7 +52,7 @@ export async function buildOperations(parts: ConsoleParts, ports: ConsolePorts) 
         ...(sessions ? [sessionPart(sessions)] : []),
         accountPart(access.rolesOf),
         referencePart(api.descriptions, builtFolder('reference')),
-        consolePart(ports, builtFolder('console')),
+        consolePart(view, recordersOf(parts), builtFolder('console')),
         ...(isMetricsOpen ? [] : [scraped]),
       ],
     },

@@ -1,11 +1,11 @@
 /** The part of `manager-edge doctor` about certificates: the files of the settings, and the chains of the nodes and of Redis. */
 import { isIP } from 'node:net'
 import { type ConnectionOptions, connect, type DetailedPeerCertificate, type TLSSocket } from 'node:tls'
-import { CERTIFICATE_WARNING_MS } from '../status/problems.ts'
 import { redisConnectionOptions } from '../app/base.ts'
 import { readTls } from '../app/cluster.ts'
 import { createCertificates } from '../config/named-files.ts'
 import type { Config } from '../config/schema.ts'
+import { CERTIFICATE_WARNING_MS } from '../status/problems.ts'
 import type { Finding } from './output.ts'
 import { hostOf, redisPlaces } from './places.ts'
 

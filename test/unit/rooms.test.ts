@@ -343,7 +343,7 @@ t.test('an import that the table forbids is found', async (t) => {
   t.match(fault('src/pipeline.ts', 'fastify'), /must not import the package/)
   t.match(fault('src/catalogue/endpoint.ts', '../core/request.ts'), /must not import core/)
   t.match(fault('src/query/grammar.ts', 'node:http'), /must never import/)
-  t.match(fault('packages/console/src/app.tsx', '../../../src/admin/console/ports.ts'), /must not import admin/)
+  t.match(fault('packages/console/src/app.tsx', '../../../src/admin/console/recorders.ts'), /must not import admin/)
   t.match(fault('packages/simulator/src/world.ts', '../../../src/core/request.ts'), /must not import core/)
   t.match(fault('packages/simulator/src/world.ts', './commands/demo.ts'), /must not import packages/)
 })

@@ -1,5 +1,5 @@
 /** The contract of a request or an entry. The name of a path of the newer one begins with `newer:`. */
-import type { ClientPort } from '../../../src/admin/console/api-types.ts'
+import type { ClientPort } from '../../../src/status/view-types.ts'
 import { Property } from './property.tsx'
 
 export const contractNames: Readonly<Record<ClientPort['contract'], string>> = {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { PurgeRequest, PurgeResult } from '../../../src/admin/console/cache-types.ts'
+import type { PurgeRequest, PurgeResult } from '../../../src/status/view-types.ts'
 import { describeReport, type PurgePlan, runPurge } from '../src/views/purge-run.ts'
 
 const result = (of: Partial<PurgeResult> = {}): PurgeResult => ({

@@ -2,12 +2,7 @@
 
 import type { NodeSummary, Rates } from '../../status/node-types.ts'
 import type { CacheState, Problem, Totals } from '../../status/problem-types.ts'
-
-/** A port for clients, and the contract that they speak there. */
-export interface ClientPort {
-  readonly contract: 'classic' | 'newer'
-  readonly url: string
-}
+import type { ClientPort } from '../../status/view-types.ts'
 
 /** `GET /api/now`. */
 export interface Now {

@@ -5,18 +5,12 @@ import { type IndexEntry, shownEntry } from '../../core/cache.ts'
 import { EdgeError } from '../../core/errors.ts'
 import type { Caller } from '../../core/request.ts'
 import type { EntryContents } from '../../core/response.ts'
+import type { EdgeView } from '../../status/edge-view.ts'
+import type { PurgeRequest, PurgeResult } from '../../status/view-types.ts'
 import { requirePermission } from '../sign-in.ts'
 import { createEntryList, type EntryQuery, entryQuery, refresh, selectionQuery } from './cache-entries.ts'
-import type {
-  EntryBody,
-  EntryDetails,
-  GroupSummary,
-  Groups,
-  PurgeRequest,
-  PurgeResult,
-  Selection,
-} from './cache-types.ts'
-import type { ConsolePorts } from './ports.ts'
+import type { EntryBody, EntryDetails, GroupSummary, Groups, Selection } from './cache-types.ts'
+import type { Recorders } from './recorders.ts'
 
 const PURGE_PERMISSION = 'cache:purge'
 /** Keys of one purge. The page sends several requests for more, and shows progress between them. */
@@ -45,8 +39,12 @@ const purgeBody = Type.Object(
 )
 const explainQuery = Type.Object({ url: Type.String({ minLength: 1, maxLength: 8192 }) })
 
-export function registerCacheRoutes(app: FastifyInstance, ports: ConsolePorts): void {
-  const entries = createEntryList(ports.index)
+export function registerCacheRoutes(
+  app: FastifyInstance,
+  { cache, permissionOf }: EdgeView,
+  { traffic }: Recorders,
+): void {
+  const entries = createEntryList(cache.index)
   app.get<{ Querystring: { refresh?: boolean } }>(
     '/api/groups',
     { schema: { querystring: Type.Object({ refresh }, { additionalProperties: false }) } },
@@ -55,9 +53,9 @@ export function registerCacheRoutes(app: FastifyInstance, ports: ConsolePorts): 
       const { rows, partial } = await entries.all()
       return {
         partial,
-        groups: groupsOf(rows, ports),
+        groups: groupsOf(rows, traffic),
         endpoints: [...new Set(rows.map(({ endpoint }) => endpoint))].sort(),
-        snapshots: ports.snapshots(),
+        snapshots: cache.snapshots(),
       }
     },
   )
@@ -73,7 +71,7 @@ export function registerCacheRoutes(app: FastifyInstance, ports: ConsolePorts): 
       const { rows, total } = await entries.select(query, MAX_SELECTED_ENTRIES)
       const limits = { limit: MAX_SELECTED_ENTRIES, maxKeys: MAX_KEYS_PER_PURGE }
       if (total > rows.length) return { total, ...limits }
-      return { total, ...limits, chosen: { keys: rows.map((row) => row.key), cost: await ports.costOf(rows, caller) } }
+      return { total, ...limits, chosen: { keys: rows.map((row) => row.key), cost: await cache.costOf(rows, caller) } }
     },
   )
   app.get<{ Params: { key: string } }>(
@@ -83,13 +81,13 @@ export function registerCacheRoutes(app: FastifyInstance, ports: ConsolePorts): 
       const found = await entries.find(params.key)
       if (found === undefined) throw new EdgeError(603, '. The cache has no entry with this key')
       const { row, age } = found
-      return detailsOf(row, age, await readFor(ports, row, caller), ports.permissionOf(row.endpoint))
+      return detailsOf(row, age, await readFor(cache, row, caller), permissionOf(row.endpoint))
     },
   )
   app.get<{ Querystring: { url: string } }>(
     '/api/explain',
     { schema: { querystring: explainQuery } },
-    ({ query, caller }) => ports.explain(query.url, caller),
+    ({ query, caller }) => cache.explain(query.url, caller),
   )
   app.post<{ Body: PurgeRequest }>(
     '/api/purge',
@@ -101,12 +99,12 @@ export function registerCacheRoutes(app: FastifyInstance, ports: ConsolePorts): 
       // Otherwise a request that names two things would purge more than the operator meant.
       if (names.length > 1) throw new EdgeError(604, '. Give only one of group, endpoint, tag and keys')
       request.isAuditedByPipeline = true
-      return ports.purge(body, { caller, client, requestId })
+      return cache.purge(body, { caller, client, requestId })
     },
   )
 }
 
-function groupsOf(rows: readonly IndexEntry[], { traffic }: ConsolePorts): GroupSummary[] {
+function groupsOf(rows: readonly IndexEntry[], traffic: Recorders['traffic']): GroupSummary[] {
   const groups = new Map<string, { entries: number; bytes: number; refillCost: number; oldest: number }>()
   for (const { group, size, fetchTime, age } of rows) {
     const sum = groups.get(group) ?? { entries: 0, bytes: 0, refillCost: 0, oldest: 0 }
@@ -120,9 +118,13 @@ function groupsOf(rows: readonly IndexEntry[], { traffic }: ConsolePorts): Group
 }
 
 /** Returns the EdgeError if the caller may not make the request whose response is stored. */
-async function readFor(ports: ConsolePorts, row: IndexEntry, caller: Caller): Promise<EntryContents | EdgeError> {
+async function readFor(
+  { read }: EdgeView['cache'],
+  row: IndexEntry,
+  caller: Caller,
+): Promise<EntryContents | EdgeError> {
   try {
-    return await ports.read(row, caller)
+    return await read(row, caller)
   } catch (error) {
     if (error instanceof EdgeError) return error
     throw error

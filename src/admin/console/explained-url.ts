@@ -1,5 +1,5 @@
 /** What an operator may paste into the field of Explain, or give to the command: a path, a full URL, or a line of a log. */
-import type { ClientPort } from './api-types.ts'
+import type { ClientPort } from '../../status/view-types.ts'
 
 export interface ExplainedUrl {
   /** Path and query, percent-encoded; of the newer contract with `newer:` in front. */

@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import { EdgeError } from '../../core/errors.ts'
 import type { Caller } from '../../core/request.ts'
 import type { CapacityState } from '../../status/capacity.ts'
+import type { EdgeView } from '../../status/edge-view.ts'
 import type { ReplicaSummary } from '../../status/node-types.ts'
 import { type OperationsPart, pagePolicy, registerLatePages } from '../listener.ts'
 import type { Account } from './api-types.ts'
@@ -11,23 +12,23 @@ import { registerCacheRoutes } from './cache-routes.ts'
 import type { Capacity } from './cache-types.ts'
 import { type History, type HistoryQuery, RANGES } from './history-types.ts'
 import { registerLiveRoutes, registerNodeRoutes } from './live-routes.ts'
-import type { ConsolePorts } from './ports.ts'
+import type { Recorders } from './recorders.ts'
 import { requestDetailsOf } from './request-details.ts'
 import type { Costs, RequestDetails } from './request-types.ts'
 
 /** `folder`: the folder of the built page. Undefined if the build has none. */
-export function consolePart(ports: ConsolePorts, folder: string | undefined): OperationsPart {
+export function consolePart(view: EdgeView, recorders: Recorders, folder: string | undefined): OperationsPart {
   return (app) => {
-    registerLiveRoutes(app, ports)
-    registerNodeRoutes(app, ports)
-    registerRequestRoute(app, ports)
-    registerCacheRoutes(app, ports)
-    registerHistoryRoute(app, ports)
+    registerLiveRoutes(app, view, recorders)
+    registerNodeRoutes(app, view, recorders)
+    registerRequestRoute(app, recorders)
+    registerCacheRoutes(app, view, recorders)
+    registerHistoryRoute(app, recorders)
     app.get(
       '/api/capacity',
-      async (): Promise<Capacity> => capacityOf(ports.name, ports.capacity(), ports.replicas?.()),
+      async (): Promise<Capacity> => capacityOf(view.name, view.cache.capacity(), view.cluster.replicas?.()),
     )
-    app.get('/api/costs', async (): Promise<Costs> => ports.costs.read())
+    app.get('/api/costs', async (): Promise<Costs> => recorders.costs.read())
     registerPage(app, folder)
   }
 }
@@ -83,7 +84,7 @@ const UUID = '^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$'
 /** Of a single request. */
 const params = Type.Object({ id: Type.String({ pattern: UUID }) })
 
-function registerRequestRoute(app: FastifyInstance, { records }: ConsolePorts): void {
+function registerRequestRoute(app: FastifyInstance, { records }: Recorders): void {
   app.get<{ Params: { id: string } }>(
     '/api/requests/:id',
     { schema: { params } },
@@ -105,7 +106,7 @@ const historyQuery = Type.Object(
   { additionalProperties: false },
 )
 
-function registerHistoryRoute(app: FastifyInstance, { history }: ConsolePorts): void {
+function registerHistoryRoute(app: FastifyInstance, { history }: Recorders): void {
   const schema = { querystring: historyQuery }
   app.get<{ Querystring: HistoryQuery }>(
     '/api/history',

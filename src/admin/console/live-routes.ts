@@ -4,11 +4,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { allows } from '../../core/access.ts'
 import { MAX_REASON_CHARS } from '../../core/drains.ts'
+import type { DrainOptions, EdgeView, PurgeCaller } from '../../status/edge-view.ts'
 import type { DrainResult, NodeState, NodeSummary, Nodes } from '../../status/node-types.ts'
 import { requirePermission } from '../sign-in.ts'
 import type { NodeLoad, Now, Problems } from './api-types.ts'
 import { type TailFilter, tailFilter } from './live-tail.ts'
-import type { ConsolePorts, DrainOptions, PurgeCaller } from './ports.ts'
+import type { Recorders } from './recorders.ts'
 import type { TailBatch } from './request-types.ts'
 import { sumRates } from './traffic.ts'
 
@@ -16,30 +17,31 @@ import { sumRates } from './traffic.ts'
 const MAX_UNSENT_BYTES = 256 * 1024
 const HEARTBEAT_INTERVAL_MS = 5000
 
-export function registerLiveRoutes(app: FastifyInstance, ports: ConsolePorts): void {
-  const { name, version, traffic } = ports
+export function registerLiveRoutes(app: FastifyInstance, view: EdgeView, recorders: Recorders): void {
+  const { name, version, cluster, cache } = view
+  const { traffic } = recorders
   const startedAt = performance.now()
   app.get('/api/now', async ({ caller }): Promise<Now> => {
-    const { ok, reasons } = ports.ready()
-    const clientPorts = ports.clientPorts()
+    const { ok, reasons } = view.ready()
+    const clientPorts = view.clientPorts()
     const url = clientPorts[0]?.url ?? ''
     const uptime = performance.now() - startedAt
-    const others = ports.replicas?.() ?? []
-    const servedInOutage = ports.servedInOutage?.()
+    const others = cluster.replicas?.() ?? []
+    const servedInOutage = cluster.servedInOutage?.()
     return {
       edge: { name, version, uptime, url, ports: clientPorts, ready: ok, reasons },
-      problems: ports.problems(),
+      problems: view.problems(),
       ...(servedInOutage !== undefined && { servedInOutage }),
-      nodes: ports.nodes().map(loadOf),
-      cache: ports.cache(),
+      nodes: cluster.nodes().map(loadOf),
+      cache: cache.state(),
       operator: { name: caller.name, mayPurge: allows(caller.permissions, 'cache:purge') },
       rates: sumRates([traffic.rates(), ...others.map(({ rates }) => rates)]),
       replicas: 1 + others.length,
       totals: traffic.totals(),
     }
   })
-  app.get('/api/problems', async (): Promise<Problems> => ({ problems: ports.problems() }))
-  registerTail(app, ports)
+  app.get('/api/problems', async (): Promise<Problems> => ({ problems: view.problems() }))
+  registerTail(app, recorders)
 }
 
 function loadOf({ name, type, state, inFlight, limit, queue, drain }: NodeState): NodeLoad {
@@ -50,7 +52,7 @@ function loadOf({ name, type, state, inFlight, limit, queue, drain }: NodeState)
  * Server-sent events with a `TailBatch` each, and events named `heartbeat` and, if a newer stream took the place of this
  * one, `replaced`. The query holds the filter.
  */
-function registerTail(app: FastifyInstance, { tail }: ConsolePorts): void {
+function registerTail(app: FastifyInstance, { tail }: Recorders): void {
   const openStreams = new Set<() => void>()
   app.addHook('preClose', async () => {
     for (const end of openStreams) end()
@@ -121,15 +123,18 @@ const DRAIN_URL = '/api/nodes/:node/drain'
 
 type NodeParams = { readonly node: string }
 
-export function registerNodeRoutes(app: FastifyInstance, ports: ConsolePorts): void {
-  const { drains } = ports
+export function registerNodeRoutes(
+  app: FastifyInstance,
+  { cluster, drains }: EdgeView,
+  { joins, traffic }: Recorders,
+): void {
   app.get('/api/nodes', async ({ caller }): Promise<Nodes> => {
-    const { replicas, joins } = ports
-    const mixture = ports.layoutMixture()
+    const { replicas } = cluster
+    const mixture = cluster.layoutMixture()
     const optional = { ...(mixture && { mixture }), ...(replicas && { replicas: replicas() ?? null }) }
     const mayDrain = allows(caller.permissions, DRAIN_PERMISSION)
     const drain = { mayDrain, drainsAreShared: drains.areShared, maxReasonChars: MAX_REASON_CHARS }
-    return { nodes: nodeSummaries(ports), joined: joins.last(), ...drain, ...optional }
+    return { nodes: nodeSummaries(cluster.nodes(), traffic), joined: joins.last(), ...drain, ...optional }
   })
   app.put<{ Params: NodeParams; Querystring: DrainOptions }>(
     DRAIN_URL,
@@ -153,8 +158,8 @@ function checkCaller(
   return { caller, client, requestId }
 }
 
-function nodeSummaries({ nodes, traffic }: Pick<ConsolePorts, 'nodes' | 'traffic'>): NodeSummary[] {
-  return nodes().map((node) => {
+function nodeSummaries(nodes: readonly NodeState[], traffic: Recorders['traffic']): NodeSummary[] {
+  return nodes.map((node) => {
     const { p50, p99, ...counts } = traffic.node(node.name)
     return { ...node, ...counts, ...(p50 !== undefined && { p50 }), ...(p99 !== undefined && { p99 }) }
   })

@@ -2,7 +2,8 @@ import { Ajv } from 'ajv'
 import Fastify from 'fastify'
 import t from 'tap'
 import { consolePart } from '../../../src/admin/console/index.ts'
-import type { ConsolePorts } from '../../../src/admin/console/ports.ts'
+import type { Recorders } from '../../../src/admin/console/recorders.ts'
+import type { EdgeView } from '../../../src/status/edge-view.ts'
 
 t.test('every schema of the console API compiles without a warning, although a start compiles none', async (t) => {
   const schemas: [name: string, schema: object][] = []
@@ -12,9 +13,9 @@ t.test('every schema of the console API compiles without a warning, although a s
     for (const part of ['body', 'querystring', 'params'] as const)
       if (schema[part] !== undefined) schemas.push([`${method} ${url} ${part}`, schema[part] as object])
   })
-  // The routes use the ports only for requests.
-  const ports = { history: {}, index: { purgeCount: () => 0 } } as unknown as ConsolePorts
-  await consolePart(ports, undefined)(app)
+  // The routes use the view and the recorders only for requests.
+  const view = { cache: { index: { purgeCount: () => 0 } } } as unknown as EdgeView
+  await consolePart(view, { history: {} } as Recorders, undefined)(app)
   await app.ready()
   t.teardown(() => app.close())
   t.ok(schemas.length > 5, 'schemas were found')

@@ -1,7 +1,6 @@
 /** Commands and settings to copy, and a purge as a shell command. */
 import { useRef } from 'preact/hooks'
-import type { ClientPort } from '../../../../src/admin/console/api-types.ts'
-import type { PurgeNames } from '../../../../src/admin/console/cache-types.ts'
+import type { ClientPort, PurgeNames } from '../../../../src/status/view-types.ts'
 import { CopyButton } from '../copy-button.tsx'
 
 interface CurlOptions extends PurgeNames {

@@ -1,5 +1,5 @@
 /** The run of a purge: one request, or one for each batch of keys, and the report of what happened. */
-import type { PurgeNames, PurgeRequest, PurgeResult } from '../../../../src/admin/console/cache-types.ts'
+import type { PurgeNames, PurgeRequest, PurgeResult } from '../../../../src/status/view-types.ts'
 import { formatBytes, formatCount } from '../format.ts'
 
 export interface PurgePlan {

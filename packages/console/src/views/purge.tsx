@@ -2,15 +2,8 @@
 import './purge.css'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import type { ClientPort } from '../../../../src/admin/console/api-types.ts'
-import type {
-  EntryPage,
-  PurgeCost,
-  PurgeNames,
-  PurgeRequest,
-  PurgeResult,
-  Selection,
-} from '../../../../src/admin/console/cache-types.ts'
+import type { EntryPage, PurgeCost, Selection } from '../../../../src/admin/console/cache-types.ts'
+import type { ClientPort, PurgeNames, PurgeRequest, PurgeResult } from '../../../../src/status/view-types.ts'
 import { callApi } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
 import { formatBytes, formatCount, formatDuration } from '../format.ts'

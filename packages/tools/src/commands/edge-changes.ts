@@ -1,6 +1,5 @@
 /** The commands that change a running edge: `purge`, `drain` (takes a node out for maintenance) and `undrain`. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PurgeNames, PurgeRequest, PurgeResult } from '../../../../src/admin/console/cache-types.ts'
 import { createProgressLine, formatBytes, formatTime, printMeasured, printTable } from '../../../../src/cli/output.ts'
 import { CommandError, print } from '../../../../src/cli/terminal.ts'
 import { durationFormat } from '../../../../src/config/formats.ts'
@@ -11,6 +10,7 @@ import {
   type NodeSummary,
   type Nodes,
 } from '../../../../src/status/node-types.ts'
+import type { PurgeNames, PurgeRequest, PurgeResult } from '../../../../src/status/view-types.ts'
 import { type ConnectionOptions, type Operations, usageError, withOperations } from './edge-client.ts'
 
 interface ChangeOptions extends ConnectionOptions {

@@ -1,6 +1,5 @@
 /** The commands that print what a running edge reports: `problems` and `explain`. */
 import type { Account, Now, Problems } from '../../../../src/admin/console/api-types.ts'
-import type { Explanation } from '../../../../src/admin/console/cache-types.ts'
 import { parseExplainedUrl } from '../../../../src/admin/console/explained-url.ts'
 import type { Contract, WriteEndpoint } from '../../../../src/catalogue/endpoint.ts'
 import { bothContracts } from '../../../../src/catalogue/index.ts'
@@ -10,6 +9,7 @@ import { allows } from '../../../../src/core/access.ts'
 import { type NamedPath, nameOf, parseName } from '../../../../src/core/request.ts'
 import { EXIT_CODES } from '../../../../src/server/exit.ts'
 import { describeMeanwhile, type Problem } from '../../../../src/status/problem-types.ts'
+import type { Explanation } from '../../../../src/status/view-types.ts'
 import { type ConnectionOptions, type Operations, usageError, withOperations } from './edge-client.ts'
 
 interface ReportOptions extends ConnectionOptions {

@@ -1,32 +1,29 @@
-/** What the console reads from the rest of the edge. The composition root provides it. */
+/** The edge as the console sees it, and whatever else the operations listener serves: what it reads, and the little that it changes. */
+import type { IndexEntry, PurgeCost, SnapshotState } from '../core/cache.ts'
+import type { Caller } from '../core/request.ts'
+import type { CacheIndex, EntryContents } from '../core/response.ts'
+import type { DrainResult } from './node-types.ts'
+import type { Problem } from './problem-types.ts'
+import type { ProblemSources } from './problems.ts'
+import type { ClientPort, Explanation, PurgeRequest, PurgeResult } from './view-types.ts'
 
-import type { IndexEntry, SnapshotState } from '../../core/cache.ts'
-import type { Caller } from '../../core/request.ts'
-import type { CacheIndex, EntryContents } from '../../core/response.ts'
-import type { DrainResult } from '../../status/node-types.ts'
-import type { Problem } from '../../status/problem-types.ts'
-import type { ProblemSources } from '../../status/problems.ts'
-import type { ClientPort } from './api-types.ts'
-import type { Explanation, PurgeCost, PurgeRequest, PurgeResult } from './cache-types.ts'
-import type { ConsoleCosts } from './costs.ts'
-import type { ConsoleHistory } from './history.ts'
-import type { LiveTail } from './live-tail.ts'
-import type { RequestRecords } from './request-records.ts'
-import type { RecentJoins, Traffic } from './traffic.ts'
-
-/** Beside what the problems are derived from. */
-export interface ConsolePorts extends ProblemSources {
+export interface EdgeView {
   readonly name: string
   readonly version: string
   /** Returns the addresses at which clients reach the edge, first that of `listen.port`. */
   clientPorts(): readonly ClientPort[]
+  readonly ready: ProblemSources['ready']
   problems(): readonly Problem[]
-  readonly traffic: Traffic
-  readonly history: Pick<ConsoleHistory, 'read'>
-  readonly costs: Pick<ConsoleCosts, 'read'>
-  readonly tail: LiveTail
-  readonly records: Pick<RequestRecords, 'find'>
-  readonly joins: Pick<RecentJoins, 'last'>
+  readonly cluster: Pick<ProblemSources, 'nodes' | 'layoutMixture' | 'replicas' | 'servedInOutage'>
+  readonly cache: CacheView
+  readonly drains: NodeDrains
+  /** Returns the permission that a read of the endpoint needs. */
+  permissionOf(endpoint: string): string
+}
+
+export interface CacheView {
+  readonly state: ProblemSources['cache']
+  readonly capacity: ProblemSources['capacity']
   readonly index: CacheIndex
   /** Returns the snapshots of collections whose rows this replica has. */
   snapshots(): readonly SnapshotState[]
@@ -34,9 +31,6 @@ export interface ConsolePorts extends ProblemSources {
   purge(request: PurgeRequest, by: PurgeCaller): Promise<PurgeResult>
   /** Returns what a purge of these entries by their keys would remove, with the snapshots of their collections. */
   costOf(rows: readonly IndexEntry[], caller: Caller): Promise<PurgeCost>
-  readonly drains: NodeDrains
-  /** Returns the permission that a read of the endpoint needs. */
-  permissionOf(endpoint: string): string
   /** Returns what the cache would do with the next request for the URL. Rejects with the EdgeError of that request. */
   explain(url: string, caller: Caller): Promise<Explanation>
   /** Returns the stored response as this caller would receive it. Rejects with an EdgeError if the caller may not read it. */

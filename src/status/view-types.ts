@@ -1,0 +1,40 @@
+/** What the view of the edge takes and returns. Times are milliseconds unless named otherwise, sizes are bytes. */
+import type { Explanation as CacheExplanation, PurgeCost } from '../core/cache.ts'
+
+/** A port for clients, and the contract that they speak there. */
+export interface ClientPort {
+  readonly contract: 'classic' | 'newer'
+  readonly url: string
+}
+
+/** `GET /api/explain`, the fields of the public `GET /cache/explain`. If the cache is off: only `cacheable` and `reason`. */
+export type Explanation = Partial<CacheExplanation> & Pick<CacheExplanation, 'cacheable'>
+
+/** What a purge names. Without any name: all entries. At most one name is present. */
+export interface PurgeNames {
+  readonly group?: string
+  readonly endpoint?: string
+  readonly tag?: string
+  /** At most `maxKeys` of the selection. */
+  readonly keys?: readonly string[]
+}
+
+/** Body of `POST /api/purge`. */
+export interface PurgeRequest extends PurgeNames {
+  /** Mark the entries as stale instead of removing them. */
+  readonly soft: boolean
+  /** Only report what the purge would cost. */
+  readonly preview: boolean
+  /** Time since the preview whose keys these are. The result counts the entries that were stored after it. */
+  readonly previewAge?: number
+}
+
+/** Response of `POST /api/purge`. Of a purge, the cost is that of the entries when it began. */
+export interface PurgeResult extends PurgeCost {
+  /** Redis is unreachable. The purge is carried out when this replica reaches Redis again. */
+  readonly pending: boolean
+  /** Named keys without an entry: the entry has expired or was removed. */
+  readonly missing: number
+  /** Named keys whose entry was stored after the preview. It is purged too. */
+  readonly newer: number
+}
