@@ -32,7 +32,7 @@ export function sizesOf(folder: string): TreeSizes {
       settings: groupsOf(SETTING, text('docs/configuration.md')).map(([name]) => name),
       metrics: groupsOf(METRIC, text('src/telemetry/metrics/table.ts')).map(([name]) => name),
       commands: ofCommands.flatMap((path) => commandsIn(text(path))).toSorted(),
-      routes: routesIn(textsIn('src/admin/').join('')).toSorted(),
+      routes: routesIn([...textsIn('src/admin/'), ...textsIn('src/status/')].join('')).toSorted(),
     },
   }
 }
