@@ -17,6 +17,9 @@ export function nodeOfAgent(row: unknown): string | undefined {
   return node === '' || node === 'unknown' ? undefined : node
 }
 
+/** The end of a flow whose client always has a request waiting. */
+export const BULK_MARK = '+'
+
 /** One call to one node. The node is given by its name, never by its address. */
 export interface NodeCall {
   readonly node: string

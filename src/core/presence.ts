@@ -11,8 +11,14 @@ export interface ClientPresence {
   readonly state: PresenceState
   /** Whether anything waits for the response: nothing does for a refresh while the stored response is served. Absent: yes. */
   readonly isAwaited?: boolean
+  /** How many interactive clients wait for the response. Absent: one at most. */
+  readonly interactiveClients?: number
+  /** Whether the client always has a request waiting. */
+  readonly isBulk?: boolean
   /** Calls the listener after each change, until the returned function is called. */
   onChange(listener: () => void): () => void
+  /** Calls the listener when a second interactive client waits, until the returned function is called. */
+  onShare?(listener: () => void): () => void
   /** Makes the state `connected` for good: what the call is part of has begun to act. Absent: it does not act. */
   pin?(): void
 }
@@ -20,6 +26,7 @@ export interface ClientPresence {
 export class Presence implements ClientPresence {
   #state: PresenceState = 'connected'
   readonly #listeners = new Set<() => void>()
+  isBulk = false
 
   get state(): PresenceState {
     return this.#state
@@ -43,6 +50,8 @@ export class SharedPresence extends Presence {
   /** For each member, whether it waits: the work may be a part of a refresh. */
   readonly #members = new Set<() => boolean>()
   #isPinned = false
+  readonly #onShare = new Set<() => void>()
+  interactiveClients = 0
 
   get isAwaited(): boolean {
     return [...this.#members].some((isAwaited) => isAwaited())
@@ -52,6 +61,9 @@ export class SharedPresence extends Presence {
   join(member: ClientPresence | undefined): () => void {
     const isAwaited = () => member?.isAwaited !== false
     this.#members.add(isAwaited)
+    const isInteractive = isAwaited() && member?.isBulk !== true
+    if (isInteractive) this.interactiveClients += 1
+    if (isInteractive && this.interactiveClients === 2) for (const listener of this.#onShare) listener()
     if (member === undefined) this.pin()
     let state: PresenceState | undefined
     const change = (next?: PresenceState) => {
@@ -66,15 +78,26 @@ export class SharedPresence extends Presence {
     if (isWatched) change(member.state)
     return () => {
       this.#members.delete(isAwaited)
+      if (isInteractive) this.interactiveClients -= 1
       stop?.()
       if (isWatched) change()
     }
+  }
+
+  onShare(listener: () => void): () => void {
+    this.#onShare.add(listener)
+    return () => this.#onShare.delete(listener)
   }
 
   pin(): void {
     this.#isPinned = true
     this.set('connected')
   }
+}
+
+/** Whether several interactive clients wait for one response. */
+export function isShared({ interactiveClients = 0 }: ClientPresence): boolean {
+  return interactiveClients > 1
 }
 
 /** The error of a call that was not sent because no client awaits it. A client that only closed its side may read it. */

@@ -8,7 +8,8 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Canonical, Endpoint, Param, Priority, ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
 import { allows } from '../core/access.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
-import { type ClientPresence, Presence } from '../core/presence.ts'
+import { BULK_MARK } from '../core/node-call.ts'
+import { Presence } from '../core/presence.ts'
 import {
   type Caller,
   type EdgeRead,
@@ -22,6 +23,7 @@ import {
   type Reuse,
 } from '../core/request.ts'
 import type { Trace } from '../core/trace.ts'
+import { useConnection } from './connection-use.ts'
 import type { Charge } from './rate-limit.ts'
 
 export type Values = Record<string, string>
@@ -181,8 +183,9 @@ abstract class ClientRequest<E extends Endpoint> implements RequestClient {
   readonly client: RequestClient = this
   readonly #connection: ReadParts['client']
   readonly #address: string
+  #flow: string | undefined
   #signal: AbortSignal | undefined
-  #presence: ClientPresence | undefined
+  #presence: Presence | undefined
   declare readonly trace?: Trace
 
   constructor(endpoint: E, { params, query, flags }: ValidatedUrl, parts: ReadParts) {
@@ -201,7 +204,13 @@ abstract class ClientRequest<E extends Endpoint> implements RequestClient {
   }
 
   get flow(): string {
-    return `${this.caller.name} ${this.#address} ${connectionIdOf(this.#connection?.response?.socket)}`
+    if (this.#flow === undefined) {
+      const party = `${this.caller.name} ${this.#address}`
+      const { connection, isBulk } = useConnection(this.#connection?.response, party)
+      this.presence.isBulk = isBulk
+      this.#flow = `${party} ${connection}${isBulk ? BULK_MARK : ''}`
+    }
+    return this.#flow
   }
 
   get signal(): AbortSignal {
@@ -209,23 +218,10 @@ abstract class ClientRequest<E extends Endpoint> implements RequestClient {
     return this.#signal
   }
 
-  get presence(): ClientPresence {
+  get presence(): Presence {
     this.#presence ??= presenceOf(this.#connection?.response)
     return this.#presence
   }
-}
-
-const connectionIds = new WeakMap<object, number>()
-let connections = 0
-
-/** Returns a number that no other connection has; 0 for a request without a connection. */
-function connectionIdOf(socket: object | null | undefined): number {
-  if (!socket) return 0
-  const known = connectionIds.get(socket)
-  if (known !== undefined) return known
-  connections += 1
-  connectionIds.set(socket, connections)
-  return connections
 }
 
 class ClientWrite extends ClientRequest<WriteEndpoint> implements EdgeWrite {
@@ -296,7 +292,7 @@ function prefersMinimal(header: string | readonly string[] | undefined): boolean
 }
 
 /** Returns a signal that aborts when the client leaves before the response is sent. */
-function departureOf(presence: ClientPresence): AbortSignal {
+function departureOf(presence: Presence): AbortSignal {
   const controller = new AbortController()
   const check = () => {
     if (presence.state === 'left') controller.abort()
@@ -308,7 +304,7 @@ function departureOf(presence: ClientPresence): AbortSignal {
 }
 
 /** Returns the presence of the client that awaits the response. */
-function presenceOf(response: ServerResponse | undefined): ClientPresence {
+function presenceOf(response: ServerResponse | undefined): Presence {
   const presence = new Presence()
   if (response === undefined) return presence
   const { socket } = response.req

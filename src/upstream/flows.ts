@@ -4,16 +4,19 @@
  * they have a slot.
  *
  * `recent`: the node time since the latest pause, in which the flow had no call for `PAUSE_MS`, with the usual time of rejected
- * calls. A flow with at least `BURST_MS` of it always has a call waiting: it is bulk. So is a page that continues a walk
+ * calls. A flow with at least `BURST_MS` of it always has a call waiting: it is bulk. So is one whose client has had a request
+ * waiting for long (`http/connection-use.ts`): most of them may follow fetches of others. So is a page that continues a walk
  * through a collection.
  *
  * `served`: the node time of the flow in a virtual time that starts where the flows in use are.
  *
  * A party is all flows of one user at one address, and counts as they do: a client that opens many connections, or one for each
  * request, is many flows and one party. The next call is that of the party with the least `recent` node time, up to
- * `BURST_MS`; of parties beyond it, that with the least `served`. The same rule chooses the flow of the party.
+ * `BURST_MS`; of parties beyond it, that with the least `served`. The same rule chooses the flow of the party, but a read that
+ * several of its interactive clients await (`shared`) comes first.
  */
-import type { NodeCall } from '../core/node-call.ts'
+import { BULK_MARK, type NodeCall } from '../core/node-call.ts'
+import { isShared } from '../core/presence.ts'
 
 /** A flow without a call for this long has used little lately. */
 export const PAUSE_MS = 500
@@ -26,7 +29,7 @@ export interface Flow {
    * `edge`: work of the edge itself, which is never bulk for this reason. `walk`: through a collection. `refresh`: of responses
    * that the clients of a party use and that none awaits. It takes turns with the party, however many flows that has.
    */
-  readonly kind: 'client' | 'edge' | 'walk' | 'party' | 'refresh'
+  readonly kind: 'client' | 'edge' | 'walk' | 'party' | 'refresh' | 'shared'
   /** The flow itself if it belongs to no other. */
   readonly party: Flow
   recent: number
@@ -42,9 +45,9 @@ export interface Flow {
 
 /** What a call needs to leave its flow again. */
 export interface FlowCall {
-  readonly flow: Flow
+  flow: Flow
   /** The flow of a walk belongs to this one. */
-  readonly owner: Flow
+  owner: Flow
   /** The node time that was charged in advance. */
   charged: number
 }
@@ -65,8 +68,14 @@ export class Flows {
     this.#forgetIdle(now)
     const party = call.flow === undefined ? undefined : this.#get(partyOf(call.flow), 'party')
     const caller = call.flow === undefined ? this.#get(call.caller, 'edge') : this.#get(call.flow, 'client', party)
-    const isRefresh = call.presence?.isAwaited === false && party !== undefined && !isBulkFlow(caller)
-    const owner = isRefresh ? this.#get(party.name, 'refresh') : caller
+    if (call.flow?.endsWith(BULK_MARK)) caller.recent = Math.max(caller.recent, BURST_MS)
+    const isRefresh = call.presence?.isAwaited === false && !isBulkFlow(caller)
+    const ownerOf = () => {
+      if (party === undefined) return caller
+      if (call.presence !== undefined && isShared(call.presence)) return this.#get(party.name, 'shared', party)
+      return isRefresh ? this.#get(party.name, 'refresh') : caller
+    }
+    const owner = ownerOf()
     const page = owner.kind === 'client' ? pageOf(call.path) : undefined
     const isWalk = page !== undefined && page.list === owner.page?.list && page.offset > owner.page.offset
     if (page !== undefined) owner.page = page
@@ -74,6 +83,16 @@ export class Flows {
     const entered = { flow, owner, charged: 0 }
     for (const each of membersOf(entered)) each.calls += 1
     return entered
+  }
+
+  /** Moves a queued call, for which a second client waits now. */
+  share(call: FlowCall, now: number): void {
+    const { party, kind } = call.owner
+    if (kind !== 'client') return
+    this.#count(call, -1, now)
+    call.owner = this.#get(party.name, 'shared', party)
+    call.flow = call.owner
+    this.#count(call, 1, now)
   }
 
   /** Charges the usual node time of a call that gets a slot, so that calls that start together are of several flows. */
@@ -92,8 +111,12 @@ export class Flows {
   /** `nodeTime`: how long the call had a slot. */
   leave(call: FlowCall, nodeTime: number, now: number): void {
     charge(call, nodeTime - call.charged)
+    this.#count(call, -1, now)
+  }
+
+  #count(call: FlowCall, calls: number, now: number): void {
     for (const each of membersOf(call)) {
-      each.calls -= 1
+      each.calls += calls
       each.idleSince = now
     }
   }
@@ -132,7 +155,9 @@ export function isBulkFlow({ kind, recent }: Flow): boolean {
 
 /** Returns whether the first flow comes before the second one. */
 export function comesBefore(a: Flow, b: Flow): boolean {
-  return a.party === b.party ? hasUsedLess(a, b) : hasUsedLess(a.party, b.party)
+  if (a.party !== b.party) return hasUsedLess(a.party, b.party)
+  const [isA, isB] = [a.kind === 'shared', b.kind === 'shared']
+  return isA === isB ? hasUsedLess(a, b) : isA
 }
 
 function hasUsedLess(a: Flow, b: Flow): boolean {

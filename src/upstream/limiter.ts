@@ -23,7 +23,7 @@ export type LimitedCall = Pick<NodeCall, 'priority' | 'caller' | 'flow' | 'path'
 
 /** A call that waits for a slot or has one. `priority`: `bulk` for reads of a flow that is bulk. */
 interface EnteredCall extends FlowCall, Queueable, Pick<NodeCall, 'endpoint' | 'presence'> {
-  readonly flow: Flow
+  flow: Flow
 }
 
 interface QueuedCall extends EnteredCall {
@@ -356,6 +356,7 @@ export class ConcurrencyLimiter {
         deadline.signal.removeEventListener('abort', onAbort)
         clearTimeout(lateTimer)
         endWatch()
+        endShare?.()
         resolve(result)
       },
     })
@@ -369,6 +370,12 @@ export class ConcurrencyLimiter {
         this.#queue.remove(queued)
         this.#queue.add(queued, !isConnected)
       },
+    })
+    const endShare = call.presence?.onShare?.(() => {
+      this.#queue.remove(queued)
+      this.#flows.share(queued, this.#options.clock())
+      if (queued.priority === 'bulk') queued.priority = 'interactive'
+      this.#queue.add(queued)
     })
     this.#reportDemand()
     deadline.signal.addEventListener('abort', onAbort, { once: true })

@@ -1,0 +1,95 @@
+/** Within the calls of one user at one address, a read that several interactive clients await comes first. */
+import t from 'tap'
+import { BULK_MARK } from '../../../src/core/node-call.ts'
+import { Presence, SharedPresence } from '../../../src/core/presence.ts'
+import type { ConcurrencyLimiter, LimitedCall } from '../../../src/upstream/limiter.ts'
+import { Agenda, createLimiter, deadlineIn, settled } from './limiter-simulation.ts'
+
+interface Rig {
+  readonly limiter: ConcurrencyLimiter
+  readonly order: string[]
+  ask(name: string, flow: string, presence?: SharedPresence): Promise<void>
+  /** Ends the calls one after the other. */
+  drain(): Promise<readonly string[]>
+}
+
+function rig(): Rig {
+  let now = 0
+  const agenda = new Agenda()
+  const limiter = createLimiter(
+    () => ({ inFlight: 1, queue: 1000 }),
+    () => now,
+  )
+  const order: string[] = []
+  const running: LimitedCall[] = []
+  return {
+    limiter,
+    order,
+    async ask(name, flow, presence) {
+      const call: LimitedCall = {
+        priority: 'interactive',
+        caller: 'ann',
+        flow,
+        path: `/${name}`,
+        endpoint: `GET /${name}`,
+        ...(presence !== undefined && { presence }),
+      }
+      const deadline = deadlineIn(60_000, () => now, agenda)
+      void limiter.acquire(call, deadline).then((slot) => {
+        if (!slot.ok) throw new Error(slot.detail)
+        order.push(name)
+        running.push(call)
+      })
+      await settled()
+    },
+    async drain() {
+      for (let call = running.shift(); call !== undefined; call = running.shift()) {
+        now += 100
+        limiter.release(call, now - 100, 'success')
+        await settled()
+      }
+      return order
+    },
+  }
+}
+
+/** A presence with interactive clients and bulk ones. */
+function clients(interactive: number, bulk = 0): SharedPresence {
+  const presence = new SharedPresence()
+  for (let at = 0; at < interactive; at += 1) presence.join(new Presence())
+  for (let at = 0; at < bulk; at += 1) presence.join(Object.assign(new Presence(), { isBulk: true }))
+  return presence
+}
+
+const QUEUED = Array.from({ length: 8 }, (_, at) => `own${at}`)
+
+async function orderWith(shared: SharedPresence, whileQueued?: () => void): Promise<readonly string[]> {
+  const { ask, drain } = rig()
+  await ask('first', 'ann 127.0.0.1 0')
+  for (const [at, name] of QUEUED.entries()) await ask(name, `ann 127.0.0.1 ${at + 1}`, clients(1))
+  await ask('shared', 'ann 127.0.0.1 99', shared)
+  whileQueued?.()
+  return drain()
+}
+
+t.test('a read of two interactive clients comes first', async (t) => {
+  t.strictSame(await orderWith(clients(2)), ['first', 'shared', ...QUEUED])
+})
+
+t.test('so does one that a second client joins while it waits', async (t) => {
+  const presence = clients(1)
+  t.strictSame(await orderWith(presence, () => presence.join(new Presence())), ['first', 'shared', ...QUEUED])
+})
+
+t.test('a read of one interactive client and of bulk ones waits for its turn', async (t) => {
+  t.strictSame(await orderWith(clients(1, 5)), ['first', ...QUEUED, 'shared'])
+  t.strictSame(await orderWith(clients(0, 5)), ['first', ...QUEUED, 'shared'])
+})
+
+t.test('a read of a bulk client comes after all others of its user', async (t) => {
+  const { ask, drain } = rig()
+  await ask('first', 'ann 127.0.0.1 0')
+  await ask('bulk', `ann 127.0.0.1 1${BULK_MARK}`)
+  for (const [at, name] of QUEUED.entries()) await ask(name, `ann 127.0.0.1 ${at + 2}`)
+  t.strictSame(await drain(), ['first', ...QUEUED, 'bulk'])
+})
