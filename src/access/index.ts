@@ -52,11 +52,11 @@ export function createTokenOperations({ issue, revoke }: TokenActions): {
         const stream = Readable.from([token])
         return { kind: 'file', status: 200, type: 'text/plain; charset=utf-8', length: token.length, stream }
       }
-      return newerResponse({ data: { token }, error: 0 })
+      return v4Response({ data: { token }, error: 0 })
     },
     async logOut({ caller }) {
       await revoke(caller)
-      return newerResponse({ message: `User ${caller.name} was successfully logged out`, error: 0 })
+      return v4Response({ message: `User ${caller.name} was successfully logged out`, error: 0 })
     },
     async issueToken(request) {
       const { caller } = request
@@ -79,7 +79,7 @@ function runAsRefused(): EdgeError {
   return new Problem(902, { title: 'Permission Denied', detail, number: 6004 })
 }
 
-function newerResponse(contents: object): EnvelopeResponse {
+function v4Response(contents: object): EnvelopeResponse {
   return { kind: 'envelope', status: 200, body: Buffer.from(JSON.stringify(contents)), errorNumber: 0, origin: OF_EDGE }
 }
 

@@ -125,7 +125,7 @@ type LimitRefusals = (ask: () => Promise<boolean>) => Promise<boolean>
 const INVALID: AuthResult = { ok: false, reason: 'invalid' }
 
 /**
- * Adds the manager's tokens, for the newer contract. The node that has issued a token is the only one that can check
+ * Adds the manager's tokens, for the v4 contract. The node that has issued a token is the only one that can check
  * it, so the edge asks it, and remembers the answer for a short time (cache/accepted-tokens.ts). The claims of a token
  * are foreign input until the node has accepted it. `access` checks names and passwords, for logins.
  */

@@ -1,6 +1,6 @@
 /**
- * The reference of the public API: for programs `/openapi.json` and, of the newer contract, `/openapi-newer.json`; for people
- * pages under `/docs` and `/docs-newer`. The build writes the files (`packages/reference`).
+ * The reference of the public API: for programs `/openapi.json` and, of the v4 contract, `/openapi-v4.json`; for people
+ * pages under `/docs` and `/docs-v4`. The build writes the files (`packages/reference`).
  */
 import { readFile } from 'node:fs/promises'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -9,8 +9,8 @@ import type { FastifyInstance } from 'fastify'
 import { type OperationsPart, pagePolicy, registerLatePages } from './listener.ts'
 
 const pages = [
-  { contract: 'classic', path: '/docs', json: '/openapi.json' },
-  { contract: 'newer', path: '/docs-newer', json: '/openapi-newer.json' },
+  { contract: 'v3', path: '/docs', json: '/openapi.json' },
+  { contract: 'v4', path: '/docs-v4', json: '/openapi-v4.json' },
 ] as const
 
 export type ReferenceOptions = Readonly<Record<(typeof pages)[number]['contract'], DocumentedContract>>

@@ -37,7 +37,7 @@ import { toLog } from './log.ts'
 export const identity = { realm: 'manager-edge', issuer: 'manager-edge', audience: 'manager-edge' } as const
 
 const SECOND_MS = 1000
-/** Logins at nodes of the newer layout. The upstream room sends four at a time, and those with a priority wait before it. */
+/** Logins at nodes of the v4 layout. The upstream room sends four at a time, and those with a priority wait before it. */
 const MAX_CONCURRENT_LOGINS = 16
 
 /**
@@ -173,7 +173,7 @@ async function askMaster(
   }
   const { status } = result.response
   if (status === 200) {
-    const version = versionIn(result.response, 'newer')
+    const version = versionIn(result.response, 'v4')
     if (version !== undefined) cluster.view.versions?.note(node, version)
     return true
   }

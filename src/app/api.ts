@@ -13,7 +13,7 @@ import { issueManagerToken } from './access.ts'
 import type { Base } from './base.ts'
 import { buildCache } from './cache.ts'
 import { buildNodeStages } from './cluster.ts'
-import { buildFronts, type Fronts, servesNewerContract } from './fronts.ts'
+import { buildFronts, type Fronts, servesV4Contract } from './fronts.ts'
 import { builtFolder } from './process.ts'
 import { readDescriptions } from './reference.ts'
 
@@ -48,7 +48,7 @@ export async function buildApi(parts: ApiParts) {
         read,
         call: cluster.call,
         resolveTarget,
-        resolveUrl: (url, caller) => ofFronts().resolveUrl(nameOf({ contract: 'newer', path: url }), caller),
+        resolveUrl: (url, caller) => ofFronts().resolveUrl(nameOf({ contract: 'v4', path: url }), caller),
         master: () => cluster.view.master().name,
       }))
   const handler = buildPipeline({
@@ -66,8 +66,8 @@ export async function buildApi(parts: ApiParts) {
         revoke: (caller) => access.revokeTokens(caller),
       }),
       ...cacheOperations(cache.ports),
-      describeApi: descriptions.classic.handler,
-      describeNewerApi: descriptions.newer.handler,
+      describeApi: descriptions.v3.handler,
+      describeV4Api: descriptions.v4.handler,
     },
     ...cache.stages,
     endTokens: parts.endedTokens.stage,
@@ -76,7 +76,7 @@ export async function buildApi(parts: ApiParts) {
   })
   const { acceptedTokens, callerRights, recheckPace } = cache
   fronts = await buildFronts({ ...parts, kindOf, handler, acceptedTokens, callerRights })
-  const usesManagerTokens = initial.cluster.credentials.mode === 'passthrough' && servesNewerContract(initial.listen)
+  const usesManagerTokens = initial.cluster.credentials.mode === 'passthrough' && servesV4Contract(initial.listen)
   return {
     /** The listeners for clients, with one contract each. The first one is that of `listen.port`. */
     fronts: fronts.all,

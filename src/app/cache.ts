@@ -102,7 +102,7 @@ export async function buildCache(
   const recheckPace = createRecheckPace({
     recheck: () => initial.access.tokens.recheck,
     recheckMax: () => initial.access.tokens.recheckMax,
-    perMinute: derive((config) => config.cluster.limits.perMinute ?? layoutRules.newer.perMinute),
+    perMinute: derive((config) => config.cluster.limits.perMinute ?? layoutRules.v4.perMinute),
     isBusy: () => (cluster.view.waitForNextRead?.(cluster.view.master().name, stages.waiting.others) ?? 0) > 0,
     replicas: () => replica?.heartbeat.replicas ?? 1,
   })
@@ -117,7 +117,7 @@ export async function buildCache(
     store,
     ask: async ({ name, credentials, nodeToken }) => {
       const node = nodeToken?.node ?? cluster.view.master().name
-      if (cluster.view.layoutOf(node) !== 'newer') return undefined
+      if (cluster.view.layoutOf(node) !== 'v4') return undefined
       const own = { ...(credentials && { credentials }), ...(nodeToken && { token: nodeToken }) }
       return readPolicies(cluster.call, { node, timeout: initial.cluster.limits.timeout, caller: name, ...own })
     },

@@ -147,7 +147,7 @@ export function buildNodeStages(
           joinWrites: joinWrites(parts),
         },
         // The master distributes requests, validates all nodes at once, and returns the rows of all agents.
-        newer: {
+        v4: {
           forwardToOwner: forwardOne,
           joinCollections: (request) =>
             request.endpoint.target.kind === 'everyNode' ? forwardOne(request) : joinedThroughMaster(request),

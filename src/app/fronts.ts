@@ -4,22 +4,22 @@ import type { AcceptedTokens } from '../cache/accepted-tokens.ts'
 import type { CallerRights } from '../cache/caller-rights.ts'
 import type { Contract, Endpoint } from '../catalogue/endpoint.ts'
 import { bothContracts, catalogue } from '../catalogue/index.ts'
-import { newerContract as newerRecords, rightsNeeded, withManagerUsers } from '../catalogue/newer-contract/index.ts'
+import { rightsNeeded, v4Contract as v4Records, withManagerUsers } from '../catalogue/v4-contract/index.ts'
 import type { Config } from '../config/schema.ts'
 import { EdgeError, Problem } from '../core/errors.ts'
 import { type Handler, parseName } from '../core/request.ts'
 import type { RecordStages } from '../core/trace.ts'
 import { createAuthenticator } from '../http/admit.ts'
 import { BodyBudget } from '../http/body-budget.ts'
-import { classicContract } from '../http/classic.ts'
 import { addressOfRequests, clientAddress } from '../http/client-address.ts'
 import type { CreateContract } from '../http/contract.ts'
 import { tokenIssuer } from '../http/credentials.ts'
 import { createHttp, type Http, type ResolveUrl } from '../http/index.ts'
-import { newerContract } from '../http/newer/contract.ts'
-import { problemForm } from '../http/newer/problem.ts'
 import { rateLimitsOf } from '../http/rate-limit.ts'
 import { rejectionReporter } from '../http/request-events.ts'
+import { v3Contract } from '../http/v3.ts'
+import { v4Contract } from '../http/v4/contract.ts'
+import { problemForm } from '../http/v4/problem.ts'
 import { createListener, type Listener } from '../listener/listener.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { KindOf } from '../upstream/kinds.ts'
@@ -78,8 +78,8 @@ export async function buildFronts(parts: FrontParts) {
   const rateLimits = rateLimitsOf(derive)
   const timeout = derive((config) => config.cluster.limits.timeout)
   const accessOf: Readonly<Record<Contract, typeof access>> = {
-    classic: access,
-    newer: usesManagerUsers
+    v3: access,
+    v4: usesManagerUsers
       ? checkTokensAtNode(access, {
           cluster,
           accepted: acceptedTokens,
@@ -91,9 +91,9 @@ export async function buildFronts(parts: FrontParts) {
       : access,
   }
   const contracts: Readonly<Record<Contract, CreateContract>> = {
-    classic: classicContract(catalogue),
-    newer: newerContract({
-      catalogue: usesManagerUsers ? withManagerUsers(newerRecords) : newerRecords,
+    v3: v3Contract(catalogue),
+    v4: v4Contract({
+      catalogue: usesManagerUsers ? withManagerUsers(v4Records) : v4Records,
       release: () => cluster.view.lowestRelease?.(),
     }),
   }
@@ -104,7 +104,7 @@ export async function buildFronts(parts: FrontParts) {
     return { upload: limits.upload, timeout: timeouts.body }
   })
   const createFront = async ({ contract, port }: FrontSettings): Promise<Front> => {
-    const form = contract === 'newer' && { rejectionForm: problemForm }
+    const form = contract === 'v4' && { rejectionForm: problemForm }
     const methodsAt = (url: string) => http.methodsAt(url)
     const cors = listen.cors.origins.length > 0
     const listener = await createListener({ ...listen, cors, log, onReject, methodsAt, ...form })
@@ -153,7 +153,7 @@ function resolverOf(fronts: readonly Front[]): ResolveUrl {
     const { contract, path } = parseName(name)
     const front = fronts.find((each) => each.contract === contract)
     if (front === undefined) throw new EdgeError(604, `. No port of this edge serves the ${contract} contract`)
-    const ofOther = contract === 'newer' ? caller.credentials : caller.nodeToken
+    const ofOther = contract === 'v4' ? caller.credentials : caller.nodeToken
     if (ofOther !== undefined) throw new EdgeError(604, `. Explain this url at the port of the ${contract} contract`)
     try {
       return front.resolveUrl(path, caller)
@@ -172,11 +172,11 @@ export function servedRecords({ listen }: Pick<Config, 'listen'>): readonly Endp
   return bothContracts.filter(({ contract }) => contracts.has(contract))
 }
 
-export function servesNewerContract(listen: Config['listen']): boolean {
-  return portsOf(listen).some(({ contract }) => contract === 'newer')
+export function servesV4Contract(listen: Config['listen']): boolean {
+  return portsOf(listen).some(({ contract }) => contract === 'v4')
 }
 
 export function portsOf({ contract, port, secondPort }: Config['listen']): readonly FrontSettings[] {
-  const other = contract === 'classic' ? 'newer' : 'classic'
+  const other = contract === 'v3' ? 'v4' : 'v3'
   return [{ contract, port }, ...(secondPort === undefined ? [] : [{ contract: other, port: secondPort } as const])]
 }

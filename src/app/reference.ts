@@ -37,7 +37,7 @@ export function readDescriptions(
         represent(await get(), preferencesOf(headers, NO_FLAGS, current().cache.compressionMinBytes)),
     }
   }
-  return { classic: describe('openapi.json', 'classic'), newer: describe('openapi-newer.json', 'newer') }
+  return { v3: describe('openapi.json', 'v3'), v4: describe('openapi-v4.json', 'v4') }
 }
 
 /**

@@ -368,7 +368,7 @@ function storedMeanwhile(lookup: Lookup, known: AgedResponse | undefined): Fetch
   return { kind: 'cacheable', response: responseOf(lookup, {}), entry: lookup, collapsed: true }
 }
 
-/** A newer response may be older than `known` was when it was looked up: its fetch may have taken longer. */
+/** A v4 response may be older than `known` was when it was looked up: its fetch may have taken longer. */
 function isOfSameFetch({ response: { fetchTime, body }, age }: AgedResponse, known: AgedResponse): boolean {
   return fetchTime === known.response.fetchTime && body.equals(known.response.body) && age >= known.age
 }

@@ -8,7 +8,7 @@ import { LateFetches } from './late-fetches.ts'
 import { type ReadThroughPorts, readThrough } from './read-through.ts'
 import { MIN_HITS, type RefreshAheadOptions, WaitingRefreshes } from './refresh-ahead.ts'
 import type { SnapshotSettings } from './snapshots/build.ts'
-import { CLASSIC_READS, type NodeReads } from './snapshots/builds.ts'
+import { type NodeReads, V3_READS } from './snapshots/builds.ts'
 import { SnapshotRows } from './snapshots/rows.ts'
 import { derivableOf } from './snapshots/stage.ts'
 import { trial } from './trial.ts'
@@ -35,7 +35,7 @@ export interface CacheOptions
     TargetOptions,
     OptionalPorts,
     Pick<InvalidatePorts, 'outageFor'> {
-  /** Read for each request: the layout of the nodes may change. Absent: the classic one. */
+  /** Read for each request: the layout of the nodes may change. Absent: the v3 one. */
   readonly nodeReads?: () => NodeReads
   readonly settings: () => CacheSettings
   /** Whether no other replica writes. Absent: one may. */
@@ -50,7 +50,7 @@ export type CacheStages = ReturnType<typeof createCache>
 
 export function createCache(options: CacheOptions) {
   const { store, limits, lifetimesOf, hasIdleCapacity, settings } = options
-  const { clock = systemClock.elapsed, onEvent = () => {}, nodeReads = () => CLASSIC_READS } = options
+  const { clock = systemClock.elapsed, onEvent = () => {}, nodeReads = () => V3_READS } = options
   const replicationLag = createReplicationLag({ settings, clock })
   const resolveTarget = createTargetResolver(options)
   const snapshots = () => settings().snapshots

@@ -29,7 +29,7 @@ export interface KeySettings {
   /** A digest of the roles: if roles change, requests get other keys. */
   readonly policy: string
   /**
-   * Whether responses of nodes depend on the user: a node of the newer layout leaves out of lists what the user may not
+   * Whether responses of nodes depend on the user: a node of the v4 layout leaves out of lists what the user may not
    * read. Then callers share no responses. Absent: `false`.
    */
   readonly perUser?: boolean
@@ -164,7 +164,7 @@ const RESPONSE_FORMAT = '3'
 /** Returns a text that two requests share only if they are equal. */
 function serialize({ contract, path, params, query, scope, node = '', nodes, isSnapshot }: CanonicalRequest): string {
   const values = [lengthPrefixed(params.flat()), lengthPrefixed(query.flat())]
-  const kind = [...(isSnapshot ? ['snapshot'] : []), ...(contract === 'newer' ? ['newer'] : [])]
+  const kind = [...(isSnapshot ? ['snapshot'] : []), ...(contract === 'v4' ? ['v4'] : [])]
   return lengthPrefixed([RESPONSE_FORMAT, path, scope, ...values, node, nodes, ...kind])
 }
 

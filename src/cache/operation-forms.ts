@@ -1,6 +1,6 @@
 /**
- * How each contract writes what the operations of `/cache` return. The shapes of the classic form, and the name
- * `redisClient`, are those of the manager's own cache. The newer one has affected items, and refuses with a problem.
+ * How each contract writes what the operations of `/cache` return. The shapes of the v3 form, and the name
+ * `redisClient`, are those of the manager's own cache. The v4 one has affected items, and refuses with a problem.
  */
 
 import { type Explanation, type IndexEntry, type PurgeCost, type PurgeOutcome, shownEntry } from '../core/cache.ts'
@@ -44,7 +44,7 @@ export interface CacheForm {
   /** The greatest page. */
   readonly maxLimit: number
   readonly toRow: (entry: IndexEntry) => Row
-  /** Returns a text to search for in the words of the classic contract. */
+  /** Returns a text to search for in the words of the v3 contract. */
   readonly searchOf: (text: string) => string
   readonly page: (page: CollectionPage) => Written
   /** Returns or throws the error of a query that the collection refuses. */
@@ -54,7 +54,7 @@ export interface CacheForm {
   readonly purged: (purged: Purged) => Written
 }
 
-export const classicForm = {
+export const v3Form = {
   namesPurged: false,
   maxLimit: MAX_LIMIT,
   toRow: (entry: IndexEntry) => shownEntry(entry),
@@ -110,18 +110,18 @@ async function urlsOf(entries: readonly IndexEntry[]): Promise<Response> {
 }
 
 const TITLE = 'Bad Request'
-const MAX_NEWER_LIMIT = 100_000
+const MAX_V4_LIMIT = 100_000
 /** The error of a failed item: a key that no stored response has. */
 const UNKNOWN_KEY = { code: 945, message: errorTable[945].message } as const
 
-export const newerForm = {
+export const v4Form = {
   namesPurged: true,
-  maxLimit: MAX_NEWER_LIMIT,
+  maxLimit: MAX_V4_LIMIT,
   toRow: (entry: IndexEntry) => {
     const shown = shownEntry(entry)
-    return { ...shown, url: nameFor('newer', shown.url), endpoint: nameFor('newer', shown.endpoint) }
+    return { ...shown, url: nameFor('v4', shown.url), endpoint: nameFor('v4', shown.endpoint) }
   },
-  // In quotes, the classic contract reads a text as it is.
+  // In quotes, the v3 contract reads a text as it is.
   searchOf: (text: string) => (text.startsWith('-') ? `!"${text.slice(1)}"` : `"${text}"`),
   page: ({ items: rows, totalItems }: CollectionPage) =>
     items(rows, { total: totalItems, message: 'All selected stored responses were returned' }),
@@ -137,19 +137,19 @@ export const newerForm = {
   },
   purged: async ({ request, outcome, found }: Purged) => {
     const { readable = [], unknownKeys = [], cost } = found ?? {}
-    const urls = readable.map(({ url }) => nameFor('newer', url))
+    const urls = readable.map(({ url }) => nameFor('v4', url))
     return items(request.returnMinimal ? [] : await sorted(urls), {
       total: urls.length,
       message: PURGED[outcome],
       failure: failureOf(unknownKeys, cost?.entries === 0),
-      more: cost && newerCostOf(cost),
+      more: cost && v4CostOf(cost),
       ...(request.returnMinimal && { origin: MINIMAL }),
     })
   },
 } satisfies CacheForm & { readonly groups: unknown }
 
-function newerCostOf({ neverStale, ...cost }: PurgeCost): object {
-  return { ...cost, neverStale: { ...neverStale, urls: neverStale.urls.map((url) => nameFor('newer', url)) } }
+function v4CostOf({ neverStale, ...cost }: PurgeCost): object {
+  return { ...cost, neverStale: { ...neverStale, urls: neverStale.urls.map((url) => nameFor('v4', url)) } }
 }
 
 const PURGED: Readonly<Record<Purged['outcome'], string>> = {
@@ -217,18 +217,18 @@ function wordsOf(
   return code === 1724 ? refusedOf('select', cacheEntries.selectable ?? [], select) : { detail: message }
 }
 
-/** Names are written as clients of the newer contract get them. */
+/** Names are written as clients of the v4 contract get them. */
 function explanationOf(value: ShownExplanation): object {
   if (!('endpoint' in value)) return value
   const { endpoint, url, invalidatedBy } = value
   const nameOfOperation = (text: string) => {
     const [method = '', name = ''] = text.split(' ')
-    return `${method} ${nameFor('newer', name)}`
+    return `${method} ${nameFor('v4', name)}`
   }
   return {
     ...value,
     endpoint: nameOfOperation(endpoint),
-    ...(url !== undefined && { url: nameFor('newer', url) }),
+    ...(url !== undefined && { url: nameFor('v4', url) }),
     invalidatedBy: invalidatedBy.map((each) => ({ ...each, write: nameOfOperation(each.write) })),
   }
 }

@@ -10,7 +10,7 @@ import { CollectionError, type CollectionPage, parseCollectionRequest, parsePage
 import { cacheEntries } from '../query/sources.ts'
 import type { Element } from '../query/value.ts'
 import { CACHE_OFF, explain } from './explain.ts'
-import { type CacheForm, classicForm, type FoundResponses, type ListedEntries, newerForm } from './operation-forms.ts'
+import { type CacheForm, type FoundResponses, type ListedEntries, v3Form, v4Form } from './operation-forms.ts'
 import { type CompiledPolicy, type FreshnessLifetimes, type LifetimesOf, staleTimesOf } from './policy.ts'
 import { listPurged, type PurgePorts, policyByName, purge, purgeCostOf, purgeScopeOf } from './purge.ts'
 import { createMemoryStore } from './stores/memory-store.ts'
@@ -38,7 +38,7 @@ export const disabledCache: CacheOperationsPorts = {
 
 type CacheOperation = Extract<EdgeOperation, `cache${string}`>
 
-const forms: Readonly<Record<Contract, CacheForm>> = { classic: classicForm, newer: newerForm }
+const forms: Readonly<Record<Contract, CacheForm>> = { v3: v3Form, v4: v4Form }
 
 export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<CacheOperation, Handler>> {
   const { index, enabled, sharedThroughRedis, explained } = ports
@@ -46,10 +46,10 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
     cacheIndex: async (request) => {
       const { details, ...query } = request.query
       const entries = readableBy(request.caller)
-      return details === 'true' ? page(request, query) : classicForm.listing(entries, request.returnMinimal)
+      return details === 'true' ? page(request, query) : v3Form.listing(entries, request.returnMinimal)
     },
     cacheEntries: async (request) => page(request, request.query),
-    cacheGroups: async ({ caller }) => newerForm.groups(await readableBy(caller).count()),
+    cacheGroups: async ({ caller }) => v4Form.groups(await readableBy(caller).count()),
     cacheClear: clear,
     cacheClearGroup: clear,
     cacheConfig: async ({ endpoint: { contract } }) =>

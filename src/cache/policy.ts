@@ -8,11 +8,11 @@ import type {
   CachePolicy,
   ConditionalTags,
   Endpoint,
-  NewerRows,
   Param,
   SnapshotRows,
   StaleLimit,
   Tag,
+  V4Rows,
   WriteEndpoint,
 } from '../catalogue/endpoint.ts'
 import { type EdgeRead, type EdgeRequest, type EdgeWrite, fieldsOf, nameOf, nodeOf } from '../core/request.ts'
@@ -41,7 +41,7 @@ export interface CompiledPolicy {
   /** Worker nodes answer from data that they replicate from the master. */
   readonly isReplicated: boolean
   /** The kind of rows that snapshots of the collection have; absent: there are none. */
-  readonly snapshot?: SnapshotRows | NewerRows
+  readonly snapshot?: SnapshotRows | V4Rows
 }
 
 const policies = new WeakMap<Endpoint, CompiledPolicy | string>()

@@ -1,5 +1,5 @@
 /**
- * Reads that a dialect sends on behalf of a classic request are reads of the newer contract too, so they pass the cache as
+ * Reads that a dialect sends on behalf of a v3 request are reads of the v4 contract too, so they pass the cache as
  * those: what clients of one contract have fetched costs those of the other no second call.
  */
 import type { ReadEndpoint } from '../catalogue/endpoint.ts'
@@ -24,7 +24,7 @@ export interface SharedReadsPorts {
   readonly read: Handler<EdgeRead>
   readonly call: CallNode
   readonly resolveTarget: ResolveTarget
-  /** Returns the read of the newer contract for path and query. Throws for a URL that it does not have. */
+  /** Returns the read of the v4 contract for path and query. Throws for a URL that it does not have. */
   readonly resolveUrl: (url: string, caller: Caller) => EdgeRead
   readonly master: () => string
 }

@@ -6,16 +6,16 @@
  */
 import type { InventoryKind } from './inventories.ts'
 import type { SchemaName } from './items/index.ts'
-import type { Translation } from './newer/translation.ts'
-import type { Releases, Value } from './newer-contract/value.ts'
 import type { Kind } from './schemas/kinds.ts'
+import type { Releases, Value } from './v4-contract/value.ts'
+import type { Translation } from './v4-layout/translation.ts'
 
 export type ReadMethod = 'GET'
 export type WriteMethod = 'POST' | 'PUT' | 'DELETE'
 export type Method = ReadMethod | WriteMethod
 
-/** The contract that clients speak: `classic` is that of the interface description, `newer` that of releases 4.x. */
-export type Contract = 'classic' | 'newer'
+/** The contract that clients speak: `v3` is that of the interface description, `v4` that of releases 4.x. */
+export type Contract = 'v3' | 'v4'
 
 /** The names after `:` in a path: `/cluster/:node_id/config/:component` gives `node_id | component`. */
 export type ParamsOf<Path extends string> = string extends Path
@@ -35,7 +35,7 @@ export type PrefixSetting = 'upgradeRepositories' | 'packageFolders'
 /** A path or query parameter. Values are texts; `kind` defines which texts are valid. */
 export interface Param {
   readonly kind: Kind
-  /** Of the newer contract, whose `kind` is `described`: the values as the manager describes them. */
+  /** Of the v4 contract, whose `kind` is `described`: the values as the manager describes them. */
   readonly value?: Value
   /** The releases in which the manager writes the value in lower case before it reads it. Absent: none. */
   readonly ignoresCase?: Releases
@@ -71,7 +71,7 @@ export interface Param {
 export interface Field {
   readonly type: 'string' | 'integer' | 'boolean' | 'strings'
   readonly kind?: Kind
-  /** Of the newer contract: the value as the manager describes it. */
+  /** Of the v4 contract: the value as the manager describes it. */
   readonly value?: Value
   readonly role: string
   readonly required?: 604
@@ -160,7 +160,7 @@ export type EdgeOperation =
   | 'cacheConfig'
   | 'cacheExplain'
   | 'describeApi'
-  | 'describeNewerApi'
+  | 'describeV4Api'
   | 'logIn'
   | 'logOut'
 
@@ -173,7 +173,7 @@ export type Target = NodeTarget | EdgeTarget
 
 /** A node answers, or several nodes with one request each. */
 export type NodeTarget =
-  /** `passesOnTo`, of the newer contract: where the master passes the call on to. */
+  /** `passesOnTo`, of the v4 contract: where the master passes the call on to. */
   | { readonly kind: 'master'; readonly through: 'any' | 'twin' | 'none'; readonly passesOnTo?: PassesOnTo }
   | { readonly kind: 'anyNode' }
   /**
@@ -198,7 +198,7 @@ export type NodeTarget =
 export type PassesOnTo = 'agentOwner' | 'node' | 'several'
 
 /**
- * Of a request to several nodes, in the newer contract: how the edge sends it without those that are lost, and what a
+ * Of a request to several nodes, in the v4 contract: how the edge sends it without those that are lost, and what a
  * response says that lacks them.
  */
 export interface WithoutLost {
@@ -271,17 +271,17 @@ interface StoringPolicy {
    * The kind of rows, if the edge may compute pages, sorts and filters of the collection from a stored snapshot of all its
    * rows. Not for collections whose totals count something else than their rows.
    */
-  readonly snapshot?: SnapshotRows | NewerRows
+  readonly snapshot?: SnapshotRows | V4Rows
 }
 
 /** The collections that snapshots are built of. */
 export type SnapshotRows = Exclude<Collection, 'lists' | 'logs' | 'scaChecks'>
 
 /**
- * The collections of the newer contract that snapshots are built of; `query/newer-sources.ts` defines how the rows of each
+ * The collections of the v4 contract that snapshots are built of; `query/v4-sources.ts` defines how the rows of each
  * are filtered and sorted. `pages`: nothing but pages is computed.
  */
-export type NewerRows =
+export type V4Rows =
   | InventoryKind
   | 'agents'
   | 'groups'
@@ -311,7 +311,7 @@ export type Secret = 'none' | 'always' | 'possible'
 export type Permission = `${string}:${string}`
 
 /**
- * The shape of `data` in the response; `document`: the response has no envelope; `items`: the newer contract. `raw`: with the query parameter `when`
+ * The shape of `data` in the response; `document`: the response has no envelope; `items`: the v4 contract. `raw`: with the query parameter `when`
  * the response is the file itself; without `when` it always is.
  */
 export interface ResponseShape {
@@ -330,12 +330,12 @@ export interface ResponseShape {
 interface Common<Path extends string> {
   readonly contract: Contract
   readonly path: Path
-  /** Of the newer contract: the releases that serve the path. */
+  /** Of the v4 contract: the releases that serve the path. */
   readonly releases?: Releases
   readonly withoutLost?: WithoutLost
-  /** Of the newer contract: the flags that every operation takes, but this one does not. */
+  /** Of the v4 contract: the flags that every operation takes, but this one does not. */
   readonly withoutFlags?: readonly string[]
-  /** Of the newer contract: what the manager checks, as `action on resource`. All of them are needed. */
+  /** Of the v4 contract: what the manager checks, as `action on resource`. All of them are needed. */
   readonly rights?: readonly string[]
   readonly section: string
   readonly summary: string
@@ -354,8 +354,8 @@ interface Common<Path extends string> {
    */
   readonly allFieldsWithout?: string
   readonly target: Target
-  /** How nodes with the newer layout answer it. Present if its target is one of nodes (`record.ts`). */
-  readonly newer?: Translation
+  /** How nodes with the v4 layout answer it. Present if its target is one of nodes (`record.ts`). */
+  readonly translation?: Translation
   readonly response: ResponseShape
   readonly beyondSeed?: true
   /** The response lists the nodes of the cluster, all of them if the request has no parameters but these. */
@@ -365,7 +365,7 @@ interface Common<Path extends string> {
   /** What the response is with `Prefer: return=minimal` (RFC 7240); absent: the preference has no effect. */
   readonly minimal?: string
   /**
-   * Of the newer contract: a node answers equal calls from a cache in front of its check of tokens and rights, for 0.75 s.
+   * Of the v4 contract: a node answers equal calls from a cache in front of its check of tokens and rights, for 0.75 s.
    */
   readonly answeredByNodeCache?: true
   /** Uses `cluster.limits.slowTimeout` (upgrades, validation). */

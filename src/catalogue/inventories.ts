@@ -3,29 +3,29 @@
  * and the translations read. This file does not import `endpoint.ts`, which has the names of the kinds from here.
  */
 import type { SchemaName } from './items/index.ts'
-import type { FieldRule } from './newer/translation.ts'
-import { integer, number, oneOf, text, type Value } from './newer-contract/value.ts'
 import type { Kind } from './schemas/kinds.ts'
+import { integer, number, oneOf, text, type Value } from './v4-contract/value.ts'
+import type { FieldRule } from './v4-layout/translation.ts'
 
 export interface Inventory {
   /** What a row is, such as `network addresses`. */
   readonly what: string
-  /** The same in the read of the newer contract over many agents. Absent: as of one. */
+  /** The same in the read of the v4 contract over many agents. Absent: as of one. */
   readonly whatOfMany?: string
   readonly schema: SchemaName
   /**
-   * The fields of rows in the newer layout: `cycles#` is a number, `cpu.mhz~` a number with a fraction, all others are texts.
-   * Parameters of the classic contract, and columns of its nodes, are named `cpu_mhz`. The name of a new object, such as
+   * The fields of rows in the v4 layout: `cycles#` is a number, `cpu.mhz~` a number with a fraction, all others are texts.
+   * Parameters of the v3 contract, and columns of its nodes, are named `cpu_mhz`. The name of a new object, such as
    * `cpu`, is one of `NESTED_PREFIXES` in `src/query/select.ts` too.
    */
   readonly fields: string
-  /** In the order in which the newer contract checks them, by the names of the fields. */
+  /** In the order in which the v4 contract checks them, by the names of the fields. */
   readonly filters: Readonly<Record<string, InventoryFilter>>
-  /** Error 604 of the classic contract lists filters of numbers first. */
+  /** Error 604 of the v3 contract lists filters of numbers first. */
   readonly listsNumbersFirst?: true
   /** Each agent has one row, an object, so the reads of one agent have neither paging nor filters. */
   readonly single?: true
-  /** Whether the record of the classic contract over all agents has an agent id filter. */
+  /** Whether the record of the v3 contract over all agents has an agent id filter. */
   readonly byAgent?: true
   /** The kind is not part of the interface description. */
   readonly hidden?: true
@@ -33,23 +33,23 @@ export interface Inventory {
   readonly rows?: Readonly<Record<string, FieldRule>>
   /** Fields that no two rows of an agent have in common. Absent: an agent has one row. */
   readonly ties?: readonly string[]
-  /** Filters that a node of the newer layout lacks, or understands in another way, if it is asked for all agents. */
+  /** Filters that a node of the v4 layout lacks, or understands in another way, if it is asked for all agents. */
   readonly byEdge?: readonly string[]
 }
 
 export interface InventoryFilter {
-  /** In the classic contract. */
+  /** In the v3 contract. */
   readonly kind: Kind
   readonly role: string
-  /** In the newer contract. */
+  /** In the v4 contract. */
   readonly value: Value
   /** The same in the read of one agent. */
   readonly valueOfOne?: Value
-  /** The newer contract has the filter only for one agent. */
+  /** The v4 contract has the filter only for one agent. */
   readonly ofOneOnly?: true
-  /** The newer contract has the filter, but its nodes do not filter by it. */
+  /** The v4 contract has the filter, but its nodes do not filter by it. */
   readonly isIgnored?: true
-  /** The interface description of the classic contract does not have the filter here. */
+  /** The interface description of the v3 contract does not have the filter here. */
   readonly beyondSeed?: 'one' | 'all'
 }
 
@@ -57,7 +57,7 @@ function word(role: string): InventoryFilter {
   return { kind: 'alphanumeric', role, value: text('alphanumeric') }
 }
 
-/** In the newer contract, any text. */
+/** In the v4 contract, any text. */
 function anyText(role: string): InventoryFilter {
   return { kind: 'alphanumeric', role, value: text() }
 }
@@ -220,7 +220,7 @@ const table = {
   hotfixes: {
     what: 'hotfixes',
     schema: 'Hotfix',
-    // The only rows of the newer layout without a `scan` object.
+    // The only rows of the v4 layout without a `scan` object.
     fields: 'scan_id# scan_time hotfix',
     filters: { hotfix: anyText('hotfix') },
     hidden: true,
@@ -245,7 +245,7 @@ export const ciscatFields = 'scan.id# scan.time benchmark profile pass# fail# er
 
 export type InventoryFields = readonly (readonly [name: string, kind: 'text' | 'number' | 'real'])[]
 
-/** Returns the fields of rows in the newer layout, in their order, with the kinds of their values. */
+/** Returns the fields of rows in the v4 layout, in their order, with the kinds of their values. */
 export function fieldsOf(fields: string): InventoryFields {
   return fields.split(/\s+/).map((field) => {
     const kind = field.endsWith('#') ? 'number' : field.endsWith('~') ? 'real' : 'text'
@@ -258,7 +258,7 @@ export function sharedFieldsOf({ fields, rows = {} }: Inventory): InventoryField
   return fieldsOf(fields).filter(([name]) => !rows[name]?.dropped)
 }
 
-/** Returns the name of a field in parameters of the classic contract, and of the column of its nodes. */
-export function classicName(name: string): string {
+/** Returns the name of a field in parameters of the v3 contract, and of the column of its nodes. */
+export function v3Name(name: string): string {
   return name.replace('.', '_')
 }

@@ -3,35 +3,37 @@ import type {
   CachePolicy,
   EdgeTarget,
   Method,
-  NewerRows,
   NodeTarget,
   Param,
   ParamsOf,
   ReadEndpoint,
   SnapshotRows,
+  V4Rows,
   WriteEndpoint,
   WriteMethod,
 } from './endpoint.ts'
-import type { RowRule, Translation } from './newer/translation.ts'
-import table from './newer/translations.json' with { type: 'json' }
 import { pathParams } from './schemas/params.ts'
 import { message } from './schemas/shared.ts'
+import type { RowRule, Translation } from './v4-layout/translation.ts'
+import table from './v4-layout/translations.json' with { type: 'json' }
 
 /** Fields that a record may omit: no query, unknown names refused where there is a query, no secret. */
 type Defaults = 'contract' | 'query' | 'strictQuery' | 'secret' | 'method' | 'path' | 'summary' | 'params'
-/** Method and path of the records with a row in `newer/translations.json`. */
+/** Method and path of the records with a row in `v4/translations.json`. */
 export type Translated = keyof typeof table.translations
-/** What a node answers has a translation for nodes of the newer layout: its row of the table, or one that is passed. */
+/** What a node answers has a translation for nodes of the v4 layout: its row of the table, or one that is passed. */
 type Answered<Key extends string> =
-  | { readonly target: EdgeTarget; readonly newer?: never }
-  | ({ readonly target: NodeTarget } & (Key extends Translated ? { readonly newer?: never } : { newer: Translation }))
+  | { readonly target: EdgeTarget; readonly translation?: never }
+  | ({ readonly target: NodeTarget } & (Key extends Translated
+      ? { readonly translation?: never }
+      : { translation: Translation }))
 type Facts<
   T extends ReadEndpoint | WriteEndpoint,
   Path extends string,
   Key extends string,
   More extends keyof T,
 > = Answered<Key> &
-  Omit<T, Defaults | More | 'target' | 'newer'> &
+  Omit<T, Defaults | More | 'target' | 'translation'> &
   Partial<Pick<T, 'query' | 'strictQuery' | 'secret' | More>> &
   OwnParams<Path, keyof typeof pathParams>
 
@@ -41,7 +43,7 @@ export function read<const Path extends string>(
   summary: string,
   facts: Facts<ReadEndpoint, Path, `GET ${Path}`, never> & { readonly snapshot?: SnapshotRows },
 ): ReadEndpoint<Path> {
-  return completeClassic('GET', path, summary, facts) as ReadEndpoint<Path>
+  return completeV3('GET', path, summary, facts) as ReadEndpoint<Path>
 }
 
 /** Returns the frozen record of a write, whose response is a message if its facts have no other. */
@@ -51,14 +53,14 @@ export function write<const Path extends string, const Verb extends WriteMethod 
   summary: string,
   facts: Facts<WriteEndpoint, Path, `${Verb} ${Path}`, 'response'>,
 ): WriteEndpoint<Path> {
-  return completeClassic(method, path, summary, { response: message, ...facts }) as WriteEndpoint<Path>
+  return completeV3(method, path, summary, { response: message, ...facts }) as WriteEndpoint<Path>
 }
 
-function completeClassic(method: Method, path: string, summary: string, facts: Pick<Sketch, 'query'>): object {
+function completeV3(method: Method, path: string, summary: string, facts: Pick<Sketch, 'query'>): object {
   const key = `${method} ${path}`
-  const newer = key in table.translations ? { newer: translationOf(key as Translated) } : {}
+  const translated = key in table.translations ? { translation: translationOf(key as Translated) } : {}
   const strictQuery = facts.query !== undefined
-  return complete({ contract: 'classic', strictQuery, ...newer, method, path, summary, ...facts }, pathParams)
+  return complete({ contract: 'v3', strictQuery, ...translated, method, path, summary, ...facts }, pathParams)
 }
 
 type PathParams = Readonly<Record<string, Param>>
@@ -76,7 +78,7 @@ export interface Sketch {
   readonly params?: Readonly<Record<string, Param | undefined>>
   readonly query?: Readonly<Record<string, Param>>
   readonly cache?: CachePolicy
-  readonly snapshot?: SnapshotRows | NewerRows
+  readonly snapshot?: SnapshotRows | V4Rows
 }
 
 /** Returns the frozen record of these facts. `shared`: parameters of paths. `snapshot` becomes part of the cache policy. */

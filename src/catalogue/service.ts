@@ -33,10 +33,10 @@ export const service: readonly Endpoint[] = [
     ...description,
     target: { kind: 'edge', operation: 'describeApi' },
   }),
-  read('/openapi-newer.json', 'The description of the API for clients of releases 4.x (OpenAPI 3.1)', {
+  read('/openapi-v4.json', 'The description of the API for clients of releases 4.x (OpenAPI 3.1)', {
     ...common,
     ...description,
-    target: { kind: 'edge', operation: 'describeNewerApi' },
+    target: { kind: 'edge', operation: 'describeV4Api' },
   }),
 ]
 

@@ -1,16 +1,16 @@
 import type { Endpoint, Param } from './endpoint.ts'
 import {
-  classicName,
   type Inventory,
   type InventoryKind,
   inventories,
   inventoryKinds,
   sharedFieldsOf,
+  v3Name,
 } from './inventories.ts'
-import type { FieldRule, ParamRule, RowRule, Translation } from './newer/translation.ts'
 import { read } from './record.ts'
 import { agentFilter, filter, hiddenQ, list, select } from './schemas/params.ts'
 import { agentOwner, allAgents, cacheIn, collectionOf, objectOf, ofAgent, ofEachAgent } from './schemas/shared.ts'
+import type { FieldRule, ParamRule, RowRule, Translation } from './v4-layout/translation.ts'
 
 /** Records of the inventory of agents: each kind for one agent and for all agents (experimental). */
 
@@ -27,7 +27,7 @@ function queryOf(inventory: Inventory, of: 'one' | 'all'): Readonly<Record<strin
 
 function filtersOf({ filters, listsNumbersFirst }: Inventory, of: 'one' | 'all'): Readonly<Record<string, Param>> {
   const all = Object.entries(filters).map(([name, { kind, role, beyondSeed }]): [string, Param] => [
-    classicName(name),
+    v3Name(name),
     { ...filter(kind, role), ...(beyondSeed === of && { beyondSeed: true }) },
   ])
   const first = listsNumbersFirst ? all.filter(([, { kind }]) => kind === 'numbers') : []
@@ -41,7 +41,7 @@ function ofOneAgent(kind: InventoryKind): Endpoint {
     ...common,
     query: queryOf(inventory, 'one'),
     target: agentOwner,
-    newer: inventoryOfAgent(kind),
+    translation: inventoryOfAgent(kind),
     response: single ? objectOf(schema, kind) : collectionOf(schema, kind),
     cache: cacheIn('syscollector', ...ofAgent('syscollector')),
     ...(!single && { snapshot: kind }),
@@ -57,7 +57,7 @@ function ofAllAgents(kind: InventoryKind): Endpoint {
     params: {},
     query: queryOf(inventory, 'all'),
     target: allAgents(`/syscollector/:agent_id/${kind}`),
-    newer: inventoryOfAllAgents(kind),
+    translation: inventoryOfAllAgents(kind),
     response: ofEachAgent(collectionOf(schema, kind)),
     cache: cacheIn('syscollector', 'collection:syscollector'),
     snapshot: kind,
@@ -75,10 +75,10 @@ function namesOf(inventory: Inventory): readonly string[] {
 function rowsOf(kind: InventoryKind): RowRule {
   const inventory = inventories[kind]
   const named = namesOf(inventory).flatMap((name): [string, FieldRule][] => {
-    const param = classicName(name)
+    const param = v3Name(name)
     const converted = param === 'scan_time' ? ({ value: 'slashedDate' } as const) : {}
     if (name.includes('.')) return [[name, { param, ...converted }]]
-    // In the classic layout every row has a `scan` object.
+    // In the v3 layout every row has a `scan` object.
     return name.startsWith('scan_') ? [[name, { to: name.replace('_', '.'), param, ...converted }]] : []
   })
   return { source: kind, fields: { ...Object.fromEntries(named), ...inventory.rows } }
@@ -88,7 +88,7 @@ function rowsOf(kind: InventoryKind): RowRule {
 function paramsOf(inventory: Inventory, byEdge: readonly string[]): Readonly<Record<string, ParamRule>> {
   const renamed = namesOf(inventory).filter((name) => name.includes('.'))
   return Object.fromEntries([
-    ...renamed.map((name): [string, ParamRule] => [classicName(name), { as: name }]),
+    ...renamed.map((name): [string, ParamRule] => [v3Name(name), { as: name }]),
     ...byEdge.map((name): [string, ParamRule] => [name, { byEdge: true }]),
   ])
 }
@@ -98,7 +98,7 @@ function orderOf(inventory: Inventory) {
   return { byDefault: namesOf(inventory).includes('scan_id') ? '+scan_id' : '+scan.id', ties }
 }
 
-/** Returns the translation of the rows of one agent. The classic layout does not repeat its id in them. */
+/** Returns the translation of the rows of one agent. The v3 layout does not repeat its id in them. */
 function inventoryOfAgent(kind: InventoryKind): Translation {
   const inventory = inventories[kind]
   const path = `/syscollector/:agent_id/${kind}`
@@ -121,7 +121,7 @@ function inventoryOfAllAgents(kind: InventoryKind): Translation {
     },
     plan: 'allAgents',
     response: { kind: 'collection', rows: rowsOf(kind) },
-    // The experimental calls of the node are off, so in the classic layout they do not exist.
+    // The experimental calls of the node are off, so in the v3 layout they do not exist.
     errors: { 1122: 603 },
   }
 }

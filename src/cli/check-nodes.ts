@@ -1,7 +1,7 @@
 /** The part of `manager-edge check --connect` that asks the nodes: layout, version, credentials, distribution, rights. */
 import { pino } from 'pino'
 import { buildCluster } from '../app/cluster.ts'
-import accountRights from '../catalogue/newer/account-rights.json' with { type: 'json' }
+import accountRights from '../catalogue/v4-layout/account-rights.json' with { type: 'json' }
 import { createReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import { allows, builtInRoles } from '../core/access.ts'
@@ -14,7 +14,7 @@ import type { Cluster } from '../upstream/index.ts'
 import { type AccountRights, callVersion, errorCodeIn, readAccountRights, versionIn } from '../upstream/probes.ts'
 import { type Finding, failure } from './output.ts'
 
-const RIGHTS_FIX = 'compare the policies of the account with docs/newer-layout.md, or give the users a lesser role'
+const RIGHTS_FIX = 'compare the policies of the account with docs/v4-layout.md, or give the users a lesser role'
 
 /** Reports each node, and warnings about the account. Returns how many nodes failed. */
 export async function checkNodes(config: Config, report: (finding: Finding) => void): Promise<number> {
@@ -37,7 +37,7 @@ export async function checkNodes(config: Config, report: (finding: Finding) => v
     const wrongLayout = findWrongLayout(name, layout, config.cluster.layout)
     const nodeCase = { name, layout, mode: credentials.mode }
     const result = wrongLayout ?? describeResult(await callVersion(cluster, probe), nodeCase)
-    const rules = layoutRules[layout ?? 'classic']
+    const rules = layoutRules[layout ?? 'v3']
     const isDistributing = result.status === 'ok' && !isAlone && !rules.distributes
     const wrong = isDistributing ? await findWrongDistribution(cluster, probe, config.cluster.distribution) : undefined
     const finding = wrong ?? result
@@ -52,11 +52,11 @@ export async function checkNodes(config: Config, report: (finding: Finding) => v
   }
   const mixture = recogniser.view.layoutMixture?.()
   if (mixture !== undefined) {
-    const { classic, newer } = mixture
+    const { v3, v4 } = mixture
     report({
       check: 'layouts',
       status: 'warning',
-      text: `nodes have different layouts (classic: ${classic.join(', ')}; newer: ${newer.join(', ')}); writes are refused until all have one`,
+      text: `nodes have different layouts (v3: ${v3.join(', ')}; v4: ${v4.join(', ')}); writes are refused until all have one`,
       fix: 'install the same release of the manager on all nodes',
     })
   }
@@ -105,7 +105,7 @@ async function findWrongDistribution(
 /** Errors without a remedy for this command: no node is ejected, no queue can be full. */
 const WITHOUT_REMEDY: ReadonlySet<ErrorCode> = new Set([920, 921, 949])
 
-/** Why a node of the newer layout answers no call now, by the code of its error, and what to do. */
+/** Why a node of the v4 layout answers no call now, by the code of its error, and what to do. */
 const NOT_NOW: Readonly<Record<number, string>> = {
   1017: 'the node is starting or restarting (1017); try again in half a minute',
   3023: 'the worker is not connected to its master (3023); start the master, or check the network between the nodes',

@@ -78,13 +78,13 @@ function checkPorts({ listen: { host, port, secondPort }, operations }: Config, 
   report(['operations', 'port'], `${operations.port} is also the port of listen; choose another one`)
 }
 
-/** Nodes of the classic layout lack most of what clients of the newer contract ask for. */
+/** Nodes of the v3 layout lack most of what clients of the v4 contract ask for. */
 function checkContracts({ listen: { contract, secondPort }, cluster: { layout } }: Config, report: Report): void {
-  const name = contract === 'newer' ? 'contract' : secondPort === undefined ? undefined : 'secondPort'
-  if (layout !== 'classic' || name === undefined) return
+  const name = contract === 'v4' ? 'contract' : secondPort === undefined ? undefined : 'secondPort'
+  if (layout !== 'v3' || name === undefined) return
   report(
     ['listen', name],
-    'serves the newer contract, which nodes of the classic layout cannot answer; set cluster.layout to newer or auto, or remove this setting',
+    'serves the v4 contract, which nodes of the v3 layout cannot answer; set cluster.layout to v4 or auto, or remove this setting',
   )
 }
 
@@ -117,12 +117,12 @@ function checkClientCertificate({ cluster: { tls } }: Config, report: Report): v
   if (tls.key && !tls.cert) report(['cluster', 'tls', 'key'], 'needs cluster.tls.cert; set both or none')
 }
 
-/** In the newer layout a worker answers nothing without the master, so no node answers from its own data. */
+/** In the v4 layout a worker answers nothing without the master, so no node answers from its own data. */
 function checkDistribution({ cluster: { distribution, layout } }: Config, report: Report): void {
-  if (distribution !== 'edge' || layout !== 'newer') return
+  if (distribution !== 'edge' || layout !== 'v4') return
   report(
     ['cluster', 'distribution'],
-    'edge is not possible with cluster.layout: newer, where the master answers for all nodes; set it to manager',
+    'edge is not possible with cluster.layout: v4, where the master answers for all nodes; set it to manager',
   )
 }
 

@@ -96,12 +96,12 @@ const ENDPOINT_TTLS = {
   '/cluster/:node_id/info': '10s',
   '/cluster/:node_id/stats/hourly': '10s',
   '/cluster/:node_id/stats/weekly': '10s',
-  'newer:/manager/info': '10s',
-  'newer:/manager/stats/hourly': '10s',
-  'newer:/manager/stats/weekly': '10s',
-  'newer:/cluster/:node_id/info': '10s',
-  'newer:/cluster/:node_id/stats/hourly': '10s',
-  'newer:/cluster/:node_id/stats/weekly': '10s',
+  'v4:/manager/info': '10s',
+  'v4:/manager/stats/hourly': '10s',
+  'v4:/manager/stats/weekly': '10s',
+  'v4:/cluster/:node_id/info': '10s',
+  'v4:/cluster/:node_id/stats/hourly': '10s',
+  'v4:/cluster/:node_id/stats/weekly': '10s',
 }
 
 const delayWithin = (bounds: Bounds) => Type.Unsafe<number>({ type: 'string', format: 'delay', bounds })
@@ -148,11 +148,7 @@ const cache = group({
   }),
   defaultTtl: bounded(delay('750ms'), TTL_BOUNDS),
   ttl: group({ ...groupTtls, validation: Type.Optional(delayWithin(TTL_BOUNDS)) }),
-  endpoints: delays<`/${string}` | `newer:/${string}`>(
-    '^(?:newer:)?/[^\\x00-\\x20]{0,255}$',
-    ENDPOINT_TTLS,
-    TTL_BOUNDS,
-  ),
+  endpoints: delays<`/${string}` | `v4:/${string}`>('^(?:v4:)?/[^\\x00-\\x20]{0,255}$', ENDPOINT_TTLS, TTL_BOUNDS),
   staleWhileRevalidate: delays<CacheGroup>(`^(?:${cacheGroups.join('|')})$`, {}, STALE_BOUNDS),
   staleIfError: bounded(delay('60s'), STALE_BOUNDS),
   // One duration for all groups is replaced by this table before the validation (index.ts).
@@ -181,7 +177,7 @@ const certificate = () =>
 const listen = group({
   host: restart(text({ default: '127.0.0.1', format: 'host' })),
   port: restart(port(55_000)),
-  contract: restart(oneOf(['classic', 'newer'])),
+  contract: restart(oneOf(['v3', 'v4'])),
   secondPort: restart(Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535 }))),
   hosts: list(text({ format: 'host' })),
   tls: certificate(),
@@ -219,7 +215,7 @@ const node = record({
 const cluster = group({
   // The pipeline is built for one distribution and one layout.
   distribution: restart(oneOf(['manager', 'edge'])),
-  layout: restart(oneOf(['classic', 'newer', 'auto'])),
+  layout: restart(oneOf(['v3', 'v4', 'auto'])),
   experimental: flag(true),
   discover: flag(true),
   nodes: list(node),

@@ -53,7 +53,7 @@ export function allows(granted: readonly string[], needed: string): boolean {
 /** The field of the manager's tables that holds agent keys. Sorting or filtering by it reveals it bit by bit. */
 const SECRET_FIELD = 'internal_key'
 
-/** Kinds of value that contain field names. Of the newer contract all values count. */
+/** Kinds of value that contain field names. Of the v4 contract all values count. */
 const FIELD_NAMING_KINDS: ReadonlySet<string> = new Set(['sort', 'query', 'select', 'described'])
 
 /**

@@ -39,7 +39,7 @@ export class EdgeError extends Error {
   }
 }
 
-/** What the newer contract says of an error. `number`: its member `error`. */
+/** What the v4 contract says of an error. `number`: its member `error`. */
 export interface ProblemText {
   readonly title: string
   readonly detail: string
@@ -50,7 +50,7 @@ export interface ProblemText {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** An error in the words of the newer contract. The log and the counts have its code of the classic one. */
+/** An error in the words of the v4 contract. The log and the counts have its code of the v3 one. */
 export class Problem extends EdgeError {
   override readonly status: number
   readonly title: string

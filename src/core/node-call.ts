@@ -5,7 +5,7 @@ import type { ClientPresence } from './presence.ts'
 import type { Trace } from './trace.ts'
 import { type NameAndPassword, ownText } from './values.ts'
 
-/** The database of a node of the newer layout hangs on a longer text, in bytes of UTF-8, until the node is restarted. */
+/** The database of a node of the v4 layout hangs on a longer text, in bytes of UTF-8, until the node is restarted. */
 export const MAX_SEARCH_BYTES = 1000
 
 /**
@@ -138,10 +138,10 @@ export interface LateExchange {
 export type CallNode = (call: NodeCall) => Promise<NodeResult>
 
 /**
- * The layout of a manager's API. `classic`: that of the public API, `{error, data}` with `items` and `totalItems`. `newer`:
+ * The layout of a manager's API. `v3`: that of the public API, `{error, data}` with `items` and `totalItems`. `v4`:
  * that of releases 4.x, `affected_items` and tokens.
  */
-export type Layout = 'classic' | 'newer'
+export type Layout = 'v3' | 'v4'
 
 /** The names of the nodes of each layout. */
 export type LayoutMixture = Readonly<Record<Layout, readonly string[]>>

@@ -112,7 +112,7 @@ export interface Caller {
   readonly name: string
   readonly permissions: readonly string[]
   readonly credentials?: NameAndPassword
-  /** The caller's own token of a node: the newer contract in access mode `passthrough`. */
+  /** The caller's own token of a node: the v4 contract in access mode `passthrough`. */
   readonly nodeToken?: NodeToken
   /** The token could not be checked, because no node answers: it was good when it was checked last. */
   readonly isOnlyForReads?: true
@@ -232,17 +232,17 @@ function withVersion(place: number, byte: number): number {
 
 /**
  * A path of a contract. The names of endpoints, and of the URLs of their responses, where both contracts are meant, are the
- * path, with `newer:` in front of a path of the newer contract. Paths begin with a slash, so no name is ambiguous.
+ * path, with `v4:` in front of a path of the v4 contract. Paths begin with a slash, so no name is ambiguous.
  */
 export interface NamedPath {
   readonly contract: Contract
   readonly path: string
 }
 
-const PREFIX = /^(classic|newer):/
+const PREFIX = /^(v3|v4):/
 
 export function nameOf({ contract, path }: NamedPath | Endpoint): string {
-  return contract === 'newer' ? `newer:${path}` : path
+  return contract === 'v4' ? `v4:${path}` : path
 }
 
 /** Returns the body that a request to the endpoint has, as its record describes it. */
@@ -260,7 +260,7 @@ const routes = new WeakMap<Endpoint, string>()
 
 /** Returns the name of an endpoint as a text that is made once: events, metrics, log lines and audit records have it. */
 export function routeOf(endpoint: Endpoint): string {
-  if (endpoint.contract === 'classic') return endpoint.path
+  if (endpoint.contract === 'v3') return endpoint.path
   const known = routes.get(endpoint)
   if (known !== undefined) return known
   const route = nameOf(endpoint)
@@ -269,13 +269,13 @@ export function routeOf(endpoint: Endpoint): string {
 }
 
 /** Parses a name. `contract`: that of a path without a prefix. */
-export function parseName(name: string, contract: Contract = 'classic'): NamedPath {
+export function parseName(name: string, contract: Contract = 'v3'): NamedPath {
   const [prefix, named] = PREFIX.exec(name) ?? []
   if (prefix === undefined) return { contract, path: name }
   return { contract: named as Contract, path: name.slice(prefix.length) }
 }
 
-/** Returns a name as clients of a contract get it: those of the newer one always get the prefix of a path. */
+/** Returns a name as clients of a contract get it: those of the v4 one always get the prefix of a path. */
 export function nameFor(contract: Contract, name: string): string {
-  return contract === 'newer' && !PREFIX.test(name) ? `classic:${name}` : name
+  return contract === 'v4' && !PREFIX.test(name) ? `v3:${name}` : name
 }

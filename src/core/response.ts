@@ -71,7 +71,7 @@ export interface NodeOrigin {
   readonly rows: RowRanges | undefined
   /** Whether the node says that rows of other nodes are missing. */
   readonly namesFailedNodes: boolean
-  /** The body is `application/problem+json`, by which the newer contract reports errors. */
+  /** The body is `application/problem+json`, by which the v4 contract reports errors. */
   readonly isProblem: boolean
 }
 
@@ -161,7 +161,7 @@ export interface TrialOrigin {
   readonly of: Origin
 }
 
-/** By which the newer contract reports errors (RFC 9457). */
+/** By which the v4 contract reports errors (RFC 9457). */
 export const PROBLEM_TYPE = 'application/problem+json'
 
 export const OF_EDGE: EdgeOrigin = { kind: 'edge', headers: {}, isUnfinished: false }

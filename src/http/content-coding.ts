@@ -1,4 +1,4 @@
-/** Content codings of request bodies (RFC 9110 section 8.4): none in the classic contract, one layer of gzip in the newer one. */
+/** Content codings of request bodies (RFC 9110 section 8.4): none in the v3 contract, one layer of gzip in the v4 one. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { createGunzip } from 'node:zlib'
 import { EdgeError } from '../core/errors.ts'

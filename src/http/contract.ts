@@ -1,6 +1,6 @@
 /**
  * What the HTTP server does in its own way for each of the two contracts, and how each error of a handler, a hook or Fastify
- * becomes one of the contract. `classic.ts` and `newer/` implement it.
+ * becomes one of the contract. `v3.ts` and `v4/` implement it.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -17,7 +17,7 @@ import { type Prefixes, type RouteSchema, routeUrl } from './validation.ts'
 export interface HttpSettings {
   readonly listen: {
     /**
-     * `queryParameters`: greatest number of them. Bytes: of any body in the newer contract and of a file in the classic one
+     * `queryParameters`: greatest number of them. Bytes: of any body in the v4 contract and of a file in the v3 one
      * (`upload`), and of its JSON and forms (`body`).
      */
     readonly limits: { readonly queryParameters: number; readonly body: number; readonly upload: number }
@@ -26,7 +26,7 @@ export interface HttpSettings {
   /** `experimental`: whether experimental endpoints are served. */
   readonly cluster: Prefixes & {
     readonly experimental: boolean
-    /** What the newer contract refuses although the manager does not. Absent: nothing. */
+    /** What the v4 contract refuses although the manager does not. Absent: nothing. */
     readonly guards?: { readonly longSearch: boolean; readonly emptyLists: boolean }
   }
   /** Shorter bodies are not compressed. */

@@ -24,7 +24,7 @@ export interface ListenerOptions extends ListenerSettings {
   /** OPTIONS is served (preflight requests of browsers). */
   readonly cors: boolean
   readonly log: ListenerLog
-  /** How errors are written; absent: as in the classic contract. */
+  /** How errors are written; absent: as in the v3 contract. */
   readonly rejectionForm?: RejectionForm | undefined
   /** Called for each request that is not passed on. */
   readonly onReject?: (rejected: RejectedRequest) => void

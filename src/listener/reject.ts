@@ -188,7 +188,7 @@ export interface RejectionForm {
 }
 
 /** `{"error":n,"message":"…"}` */
-const classicForm: RejectionForm = {
+const v3Form: RejectionForm = {
   type: 'application/json; charset=utf-8',
   bodyOf: ({ code, message }) => JSON.stringify({ error: code, message }),
 }
@@ -199,7 +199,7 @@ export interface Rejection {
   readonly body: string
 }
 
-export function rejectionOf(error: EdgeError, { type, bodyOf } = classicForm): Rejection {
+export function rejectionOf(error: EdgeError, { type, bodyOf } = v3Form): Rejection {
   return { error, type, body: bodyOf(error) }
 }
 

@@ -1,12 +1,12 @@
 /** What differs between the two contracts in requests and responses for collections. */
-import type { Contract, NewerRows, SnapshotRows } from '../catalogue/endpoint.ts'
+import type { Contract, SnapshotRows, V4Rows } from '../catalogue/endpoint.ts'
 import { ownEntry } from '../core/values.ts'
 import { type Condition, conditionsOf, isComputable } from './computable.ts'
 import { parseQuery } from './grammar.ts'
-import { newerSources } from './newer-sources.ts'
 import { parseSort } from './order.ts'
 import { type CollectionRequest, parseCollectionRequest } from './request.ts'
 import { type FieldKind, type Source, sources } from './sources.ts'
+import { v4Sources } from './v4-sources.ts'
 
 export interface CollectionContract {
   /** The members of `data` with the rows of a page, and with the number of rows on all pages. */
@@ -14,14 +14,14 @@ export interface CollectionContract {
   readonly totalName: string
   /** Whether responses are written with the text around the rows that the node has written. */
   readonly framedByNode: boolean
-  sourceOf(rows: SnapshotRows | NewerRows): Source
+  sourceOf(rows: SnapshotRows | V4Rows): Source
   /** Returns a request in the words of `CollectionRequest`; `undefined`: it has none for what the request asks. */
   parse(query: Readonly<Record<string, string>>, now: Date): CollectionRequest | undefined
   /** Whether the manager computes the same as `src/query` and `src/rows`. */
   isComputable(request: CollectionRequest, source: Source): boolean
 }
 
-const classic: CollectionContract = {
+const v3: CollectionContract = {
   rowsName: 'items',
   totalName: 'totalItems',
   framedByNode: false,
@@ -30,22 +30,22 @@ const classic: CollectionContract = {
   isComputable,
 }
 
-const newer: CollectionContract = {
+const v4: CollectionContract = {
   rowsName: 'affected_items',
   totalName: 'total_affected_items',
   framedByNode: true,
-  sourceOf: (rows) => newerSources[rows as NewerRows],
-  parse: parseNewer,
-  isComputable: isComputableInNewer,
+  sourceOf: (rows) => v4Sources[rows as V4Rows],
+  parse: parseV4,
+  isComputable: isComputableInV4,
 }
 
-export const collectionContracts: Readonly<Record<Contract, CollectionContract>> = { classic, newer }
+export const collectionContracts: Readonly<Record<Contract, CollectionContract>> = { v3, v4 }
 
 /**
- * A `-` negates a search, where the classic contract has a `!`. Quotes are removed from everywhere in a search. A space
+ * A `-` negates a search, where the v3 contract has a `!`. Quotes are removed from everywhere in a search. A space
  * in a sort is part of a name.
  */
-function parseNewer(query: Readonly<Record<string, string>>, now: Date): CollectionRequest | undefined {
+function parseV4(query: Readonly<Record<string, string>>, now: Date): CollectionRequest | undefined {
   const { search, distinct = 'false', ...rest } = query
   if (rest.sort?.includes(' ')) return undefined
   const isDistinct = distinct.toLowerCase() === 'false' ? undefined : ({ distinct: true } as const)
@@ -57,10 +57,10 @@ function parseNewer(query: Readonly<Record<string, string>>, now: Date): Collect
 }
 
 /**
- * Decides which requests of the newer contract the edge may compute in place of the manager. Each part is one that the
- * source of the collection names; the rules of the classic contract, whose engines are the same, hold too.
+ * Decides which requests of the v4 contract the edge may compute in place of the manager. Each part is one that the
+ * source of the collection names; the rules of the v3 contract, whose engines are the same, hold too.
  */
-function isComputableInNewer(request: CollectionRequest, source: Source): boolean {
+function isComputableInV4(request: CollectionRequest, source: Source): boolean {
   const { sort, search, select, q, distinct, filters = {} } = request
   const names = Object.keys(filters)
   const conditions = names.length + Number(search !== undefined) + Number(q !== undefined)

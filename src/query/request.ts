@@ -43,7 +43,7 @@ export function parseCollectionRequest(query: Readonly<Record<string, string>>, 
   }
 }
 
-/** The most rows that a node of the classic layout returns at once. */
+/** The most rows that a node of the v3 layout returns at once. */
 export const MAX_LIMIT = 1000
 export const DEFAULT_LIMIT = 500
 

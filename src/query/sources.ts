@@ -5,11 +5,11 @@
 import type { Collection } from '../catalogue/endpoint.ts'
 import {
   ciscatFields,
-  classicName,
   fieldsOf,
   type InventoryFields,
   ofInventories,
   sharedFieldsOf,
+  v3Name,
 } from '../catalogue/inventories.ts'
 
 /**
@@ -162,7 +162,7 @@ export function equal(...names: readonly string[]): Readonly<Record<string, Filt
 
 /** Rows of an inventory are flat, and leave nested. */
 function inventory(fields: InventoryFields): DatabaseSource {
-  const all = Object.fromEntries(fields.map(([name, kind]) => [classicName(name), kind]))
+  const all = Object.fromEntries(fields.map(([name, kind]) => [v3Name(name), kind]))
   const times = 'scan_time' in all ? { storedTimes: ['scan_time'] } : undefined
   return { engine: 'database', fields: all, defaultSort: '+scan_id', nested: true, ...times }
 }

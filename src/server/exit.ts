@@ -22,7 +22,7 @@ type Listeners = {
 /** The demo does not read the environment, so its ports are options. */
 const DEMO_OPTIONS = {
   'listen.port': '--port',
-  'listen.secondPort': '--newer-port',
+  'listen.secondPort': '--v4-port',
   'operations.port': '--operations-port',
 }
 

@@ -10,7 +10,7 @@ import type { NodeStateName } from '../core/node-faults.ts'
 export interface Nodes {
   readonly nodes: readonly NodeSummary[]
   /** The names of the nodes by the layout of their API, if they have different ones: writes are refused then. */
-  readonly mixture?: { readonly classic: readonly string[]; readonly newer: readonly string[] }
+  readonly mixture?: { readonly v3: readonly string[]; readonly v4: readonly string[] }
   /** Joined responses of this replica, newest first. */
   readonly joined: readonly JoinedResponse[]
   /** The other replicas. Absent without Redis; `null` if Redis is unreachable. */
@@ -30,7 +30,7 @@ export interface NodeSummary {
   readonly state: NodeStateName
   readonly version?: string
   /** The layout of its API. Absent: not recognised yet, or the node has no address. */
-  readonly layout?: 'classic' | 'newer'
+  readonly layout?: 'v3' | 'v4'
   /** Calls of this replica. */
   readonly inFlight: number
   /** Concurrent calls of all replicas together. */

@@ -442,13 +442,13 @@ function configurationProblems({ configuration }: ProblemSources): FoundProblem[
 
 function layoutProblems({ layoutMixture }: ProblemSources): FoundProblem[] {
   const mixture = layoutMixture()
-  const { classic, newer } = mixture ?? { classic: [], newer: [] }
+  const { v3, v4 } = mixture ?? { v3: [], v4: [] }
   return when(mixture !== undefined, {
     kind: 'mixedLayouts',
     severity: 'warning',
     summary: 'Nodes have different layouts, and writes are refused',
     openDetail: 'nodes have different layouts, as during an upgrade; writes are refused',
-    detail: `Classic ${shortened(classic)}; newer ${shortened(newer)}. Upgrade the classic nodes, or remove them from cluster.nodes.`,
+    detail: `v3 ${shortened(v3)}; v4 ${shortened(v4)}. Upgrade the v3 nodes, or remove them from cluster.nodes.`,
     view: 'nodes',
   })
 }

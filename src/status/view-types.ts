@@ -3,7 +3,7 @@ import type { Explanation as CacheExplanation, PurgeCost } from '../core/cache.t
 
 /** A port for clients, and the contract that they speak there. */
 export interface ClientPort {
-  readonly contract: 'classic' | 'newer'
+  readonly contract: 'v3' | 'v4'
   readonly url: string
 }
 

@@ -10,7 +10,7 @@ import type { Suspicion } from './suspicion.ts'
 
 /** A call on its way to its node, with what its layers have added for the inner ones (`stack.ts`). */
 export interface UpstreamCall extends NodeCall {
-  /** Absent: the node has the classic layout, and its transport adds the credentials. */
+  /** Absent: the node has the v3 layout, and its transport adds the credentials. */
   readonly authorization?: Authorization
   /** The call is the probe of this suspicion. */
   readonly probeOf?: Suspicion

@@ -65,7 +65,7 @@ const SHORT_LIFETIME_MS = 5_000
 
 /**
  * Creates the check for distribution mode `edge`. All requests share an answer, which is used for a minute. A node
- * without other nodes is not asked: it cannot distribute anything, whatever its setting. Neither is a node of the newer
+ * without other nodes is not asked: it cannot distribute anything, whatever its setting. Neither is a node of the v4
  * layout, which always distributes.
  */
 export function createDistributionCheck({ call, view, log, clock }: DistributionCheckPorts): DistributionCheck {
@@ -87,7 +87,7 @@ export function createDistributionCheck({ call, view, log, clock }: Distribution
   }
   return async (node, credentials) => {
     if (view.nodes().length < 2) return false
-    if (layoutRules[view.layoutOf(node) ?? 'classic'].distributes) return true
+    if (layoutRules[view.layoutOf(node) ?? 'v3'].distributes) return true
     const known = answers.get(node)
     return known !== undefined && now() < known.until ? known.distributes : ask(node, credentials)
   }
@@ -102,5 +102,5 @@ export function warnOfUnusedDistribution(
   log: ClusterLog,
 ): void {
   if (isMaster && layoutRules[layout].distributes && distribution === 'edge')
-    log('warn', 'mode edge has no effect: in the newer layout the master answers for all nodes', { setting: SETTING })
+    log('warn', 'mode edge has no effect: in the v4 layout the master answers for all nodes', { setting: SETTING })
 }

@@ -12,15 +12,15 @@ import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import { traceSync } from '../core/traced.ts'
 import {
   type Answer,
-  classic,
   type Dialect,
   type DialectResult,
   type DialectTools,
   layoutRules,
+  v3,
 } from './dialects/dialect.ts'
-import { NO_MASTER, UNKNOWN_NODE } from './dialects/newer/content.ts'
-import { newer } from './dialects/newer/index.ts'
-import { newerContract, refused } from './dialects/newer-contract.ts'
+import { NO_MASTER, UNKNOWN_NODE } from './dialects/v4/content.ts'
+import { v4 } from './dialects/v4/index.ts'
+import { refused, v4Contract } from './dialects/v4-contract.ts'
 import type { Candidate, KindOf } from './kinds.ts'
 import type { NodeLimits } from './options.ts'
 
@@ -46,8 +46,8 @@ interface SharedCalls {
 
 /** How contracts and layouts meet: the dialect of the contract of a request, for the layout of a node. */
 export const dialects: Readonly<Record<Contract, Readonly<Record<Layout, Dialect>>>> = {
-  classic: { classic, newer },
-  newer: { classic: refused, newer: newerContract },
+  v3: { v3, v4 },
+  v4: { v3: refused, v4: v4Contract },
 }
 
 /** Retry-After for a second request without timeout of the same caller. */

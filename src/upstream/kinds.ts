@@ -1,5 +1,5 @@
 /**
- * What differs by kind of cluster, as one object, the three kinds, and what a mixture of layouts allows. The classic layout
+ * What differs by kind of cluster, as one object, the three kinds, and what a mixture of layouts allows. The v3 layout
  * has two kinds: in mode `manager` the nodes distribute requests themselves; in mode `edge` each node answers for itself, and
  * the edge distributes requests and joins.
  */
@@ -16,13 +16,13 @@ export interface Candidate {
   /** Used only if the API process of the first candidate, the node that the request is about, is not reachable. */
   readonly isDetour?: true
   /**
-   * A worker of the newer layout, which asks the master itself. Used only if the API process of the master is not reachable
+   * A worker of the v4 layout, which asks the master itself. Used only if the API process of the master is not reachable
    * or hangs.
    */
   readonly replacesMaster?: true
   /** A worker that answers from its own copy while the master has no free slot. The master follows as a candidate. */
   readonly relievesMaster?: true
-  /** Mode `manager` of the classic layout: the node may pass the request on to another one, which may be the late one. */
+  /** Mode `manager` of the v3 layout: the node may pass the request on to another one, which may be the late one. */
   readonly mayBePassedOn?: true
 }
 
@@ -30,8 +30,8 @@ export interface Candidate {
 export type Router = (request: EdgeRequest, view: ClusterView) => readonly Candidate[]
 
 export interface ClusterKind {
-  /** `manager` and `edge`: the mode of the classic layout. */
-  readonly name: 'manager' | 'edge' | 'newer'
+  /** `manager` and `edge`: the mode of the v3 layout. */
+  readonly name: 'manager' | 'edge' | 'v4'
   /** The nodes that can answer a request, in order of preference. */
   readonly route: Router
   /** Returns the node that is asked first, whatever the request is; absent: the request decides. */
@@ -40,7 +40,7 @@ export interface ClusterKind {
   readonly clientVersion: (view: ClusterView) => string | undefined
   /**
    * Rows that one call returns at most, whether the master returns those of all agents, and whether the edge converts them for
-   * clients of the classic contract.
+   * clients of the v3 contract.
    */
   readonly reads: { readonly rowsPerCall: number; readonly joinsAgents: boolean; readonly convertsRows: boolean }
 }
@@ -143,7 +143,7 @@ const routeByManager: Router = (request, view) => {
   }
 }
 
-const ofClassicLayout: Pick<ClusterKind, 'clientVersion' | 'reads'> = {
+const ofV3Layout: Pick<ClusterKind, 'clientVersion' | 'reads'> = {
   clientVersion: (view) => view.nodes().find(({ version }) => version !== undefined)?.version,
   reads: { rowsPerCall: MAX_LIMIT, joinsAgents: false, convertsRows: false },
 }
@@ -151,7 +151,7 @@ const ofClassicLayout: Pick<ClusterKind, 'clientVersion' | 'reads'> = {
 const manager: ClusterKind = {
   name: 'manager',
   route: routeByManager,
-  ...ofClassicLayout,
+  ...ofV3Layout,
 }
 
 function pathThroughWorker(path: string, through: 'any' | 'twin' | 'none', view: ClusterView): string | undefined {
@@ -206,10 +206,10 @@ const routeByEdge: Router = (request, view) => {
   }
 }
 
-const edge: ClusterKind = { name: 'edge', route: routeByEdge, ...ofClassicLayout }
+const edge: ClusterKind = { name: 'edge', route: routeByEdge, ...ofV3Layout }
 
 /**
- * Newer layout: the master answers everything, also for other nodes, whose names the calls contain. A worker answers
+ * v4 layout: the master answers everything, also for other nodes, whose names the calls contain. A worker answers
  * nothing without the master, and each of its answers takes three to five times as long.
  */
 const routeByMaster: Router = (request, view) => {
@@ -222,11 +222,11 @@ const routeByMaster: Router = (request, view) => {
   return [master, ...workers.map((worker) => ({ ...worker, replacesMaster: true as const }))]
 }
 
-const newer: ClusterKind = {
-  name: 'newer',
+const v4: ClusterKind = {
+  name: 'v4',
   route: routeByMaster,
   firstNode: (view) => view.master().name,
-  // Its nodes are of a release that no client of the classic contract names.
+  // Its nodes are of a release that no client of the v3 contract names.
   clientVersion: () => undefined,
   // A node returns up to 100,000 rows, but works ten seconds at most, in which it reads some thousand.
   reads: { rowsPerCall: 5000, joinsAgents: true, convertsRows: true },
@@ -236,10 +236,10 @@ const newer: ClusterKind = {
 export type KindOf = (view: ClusterView) => ClusterKind
 
 export function createKinds(distribution: 'manager' | 'edge'): KindOf {
-  const classic = distribution === 'manager' ? manager : edge
+  const v3 = distribution === 'manager' ? manager : edge
   return (view) => {
     const layout = layoutOfCluster(view)
-    const kind = layout === 'newer' ? newer : classic
+    const kind = layout === 'v4' ? v4 : v3
     return view.layoutMixture?.() === undefined ? kind : { ...kind, route: withoutOtherLayout(kind, layout) }
   }
 }
@@ -282,8 +282,8 @@ export function refuseWritesInMixture(view: Pick<ClusterView, 'layoutMixture'>):
   return (next) => async (request) => {
     const mixture = view.layoutMixture?.()
     if (mixture === undefined) return next(request)
-    const { classic, newer } = mixture
-    const detail = ` (classic: ${classic.join(', ')}; newer: ${newer.join(', ')})`
+    const { v3, v4 } = mixture
+    const detail = ` (v3: ${v3.join(', ')}; v4: ${v4.join(', ')})`
     throw new EdgeError(939, detail, { headers: { 'retry-after': RETRY_AFTER } })
   }
 }

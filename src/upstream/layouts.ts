@@ -158,11 +158,11 @@ export class Layouts {
     const inUse = view.nodes().filter(({ name }) => nodes.get(name)?.layout.isConfirmed && !drained.has(name))
     const having = (layout: Layout) =>
       inUse.flatMap(({ name }) => (nodes.get(name)?.layout.value === layout ? [name] : []))
-    const [classic, newer] = [having('classic'), having('newer')]
+    const [v3, v4] = [having('v3'), having('v4')]
     const before = this.mixture
-    this.mixture = classic.length > 0 && newer.length > 0 ? { classic, newer } : undefined
+    this.mixture = v3.length > 0 && v4.length > 0 ? { v3, v4 } : undefined
     if (this.mixture !== undefined && before === undefined) {
-      settings.log('warn', 'nodes have different layouts: writes are refused', { classic, newer })
+      settings.log('warn', 'nodes have different layouts: writes are refused', { v3, v4 })
     } else if (this.mixture === undefined && before !== undefined)
       settings.log('info', 'nodes have one layout again', {})
   }

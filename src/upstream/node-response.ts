@@ -31,8 +31,8 @@ export const BLOCKED: CallFailure = {
   retryAfter: 10,
 }
 
-/** How the classic layout asks for credentials. */
-const CLASSIC_CHALLENGE = 'Basic realm="OSSEC API"'
+/** How the v3 layout asks for credentials. */
+const V3_CHALLENGE = 'Basic realm="OSSEC API"'
 
 export interface ResponseHead {
   readonly status: number
@@ -80,8 +80,8 @@ export function parseResponseHead(
 }
 
 function layoutOfRefusal(type: HeaderValue, challenge: HeaderValue): Layout | undefined {
-  if (parseMediaType(type) === PROBLEM_TYPE) return 'newer'
-  return challenge === CLASSIC_CHALLENGE ? 'classic' : undefined
+  if (parseMediaType(type) === PROBLEM_TYPE) return 'v4'
+  return challenge === V3_CHALLENGE ? 'v3' : undefined
 }
 
 /** Returns the detail of a failure, with the reason if the node has another layout than expected. */
@@ -90,7 +90,7 @@ export function detailOf({ detail, layout }: CallFailure, expected: Layout | und
   return `${detail}, its API has the ${layout} layout; check cluster.layout`
 }
 
-/** The newer layout has a media type of its own for errors, and sends files as text. */
+/** The v4 layout has a media type of its own for errors, and sends files as text. */
 function isReadable(type: string, status: number, expect: ResponseExpectation['expect']): boolean {
   if (type === 'application/json') return true
   if (status !== 200) return type === PROBLEM_TYPE
@@ -225,7 +225,7 @@ function codeOf(error: unknown): { code: string; message: string } {
 }
 
 /**
- * What a response of the newer layout shows about the node itself, not about the call.
+ * What a response of the v4 layout shows about the node itself, not about the call.
  * `tooManyRequests`: its limit of requests per minute is reached. `addressBlocked`: it refuses every request of this
  * address after 50 failed logins. `hanging`: the only process that carries out its calls did not end one in ten seconds.
  */

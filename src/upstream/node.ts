@@ -36,7 +36,7 @@ export interface UpstreamNodeOptions extends ClusterSettings {
 
 const LAYOUT_TIMEOUT_MS = 3_000
 
-const NO_TOKENS = { fault: 'unreachable', detail: 'a node of the classic layout issues no tokens' } as const
+const NO_TOKENS = { fault: 'unreachable', detail: 'a node of the v3 layout issues no tokens' } as const
 
 /** Time in which queued calls of a retired node may still start. */
 const RETIREMENT_GRACE_MS = 800
@@ -63,7 +63,7 @@ export class UpstreamNode {
     this.url = setting.url
     this.layout = options.layoutState
     this.#options = options
-    const showsProblems = () => this.#rulesOr('newer').showsProblems
+    const showsProblems = () => this.#rulesOr('v4').showsProblems
     const limiter = new ConcurrencyLimiter(name, slots, { limits, clock, budget: this.#budgetInUse })
     this.limiter = limiter
     this.health = new NodeHealth({
@@ -134,7 +134,7 @@ export class UpstreamNode {
   }
 
   get #perMinute(): number {
-    return this.#options.limits().perMinute ?? this.#rulesOr('newer').perMinute
+    return this.#options.limits().perMinute ?? this.#rulesOr('v4').perMinute
   }
 
   /** Returns the budget of calls per minute; `undefined`: the node has no such limit. */
@@ -148,7 +148,7 @@ export class UpstreamNode {
 
   /** The tokens of the node; `undefined`: its layout has none. */
   get #tokens(): TokenCalls | undefined {
-    if (!this.#rulesOr('classic').hasTokens) return undefined
+    if (!this.#rulesOr('v3').hasTokens) return undefined
     const { clock, limits, accountOf, log, counters, loginInterval, hasEndedToken } = this.#options
     this.#tokenCalls ??= new TokenCalls({
       node: this.name,
@@ -211,11 +211,11 @@ export class UpstreamNode {
   }
 
   /**
-   * Sends a probe past health and queue, on a new connection. A node of the classic layout writes each call without
-   * credentials to its log as a failed login. One of the newer layout does not, and a worker asks the master about each token.
+   * Sends a probe past health and queue, on a new connection. A node of the v3 layout writes each call without
+   * credentials to its log as a failed login. One of the v4 layout does not, and a worker asks the master about each token.
    */
   readonly #probe: Send = (call) => {
-    const account = this.#rulesOr('classic').hasTokens ? undefined : this.#options.accountOf(call)
+    const account = this.#rulesOr('v3').hasTokens ? undefined : this.#options.accountOf(call)
     const authorization = account ? { header: () => account.basic(), isRenewable: false } : ANONYMOUS
     return this.#stack.probe({ ...call, connection: 'new', authorization })
   }

@@ -102,7 +102,7 @@ export type UntracedTraceparent = (requestId: string) => string | undefined
 
 export interface ClusterOptions {
   readonly nodes: readonly NodeSetting[]
-  /** The layout of the API of all nodes; `auto`: recognised for each. Absent: classic. */
+  /** The layout of the API of all nodes; `auto`: recognised for each. Absent: v3. */
   readonly layout?: Layout | 'auto'
   /** With `auto`: called when the layout of a node is recognised, and when the node has another one than before. */
   readonly onLayoutChange?: (change: LayoutChange) => void
@@ -211,7 +211,7 @@ const CONTACT_TIMES: ContactTimes = {
 }
 
 const DEFAULTS = {
-  layout: 'classic',
+  layout: 'v3',
   onLayoutChange: () => undefined,
   layoutInterval: 30_000,
   discoverInterval: 30_000,

@@ -41,7 +41,7 @@ type Target = string
 
 export class PassedOnCalls {
   readonly #ports: PassedOnCallsPorts
-  /** The nodes that agents report to, as the master names them in the newer layout, by the id of the agent. */
+  /** The nodes that agents report to, as the master names them in the v4 layout, by the id of the agent. */
   readonly #owners = growingLru<string, { readonly node: string; readonly until: number }>(MAX_KNOWN_OWNERS)
   readonly #slots: Semaphore
   readonly #suspects = new Map<Target, Suspicion>()

@@ -44,8 +44,8 @@ export interface Probe {
 
 /**
  * Sends the probe that shows whether a node answers at all, and its layout. The API process of each layout answers `GET /` by
- * itself, in front of all its work, and it is no login. Any response counts, also a refusal. A node of the newer layout answers
- * with a media type that the classic one does not have, whether it refuses the call (401), is starting (400), blocks the address
+ * itself, in front of all its work, and it is no login. Any response counts, also a refusal. A node of the v4 layout answers
+ * with a media type that the v3 one does not have, whether it refuses the call (401), is starting (400), blocks the address
  * of the edge (403) or is at its limit (429). `send` passes the health and the concurrency limit of the node. Never rejects.
  */
 export async function probeAlive(
@@ -55,7 +55,7 @@ export async function probeAlive(
   const result = await send(createOwnCall({ ...probe, path: '/', endpoint: 'GET /', requestId: probe.caller }))
   if (!result.ok) return { outcome: outcomeOf(result), layout: result.layout, reason: result.detail }
   const { type, body, status } = result.response
-  const layout = type === PROBLEM_TYPE ? 'newer' : Buffer.isBuffer(body) ? layoutOfBody(body) : undefined
+  const layout = type === PROBLEM_TYPE ? 'v4' : Buffer.isBuffer(body) ? layoutOfBody(body) : undefined
   return { outcome: 'answered', layout, reason: `status ${status} for GET /` }
 }
 
@@ -68,11 +68,11 @@ function outcomeOf(failure: NodeFailure): ProbeOutcome {
 /** A response to `GET /` is shorter. */
 const MAX_BODY_BYTES = 16 * 1024
 
-/** The envelopes of both layouts have `error` and `data`; the newer one names the title of its API. */
+/** The envelopes of both layouts have `error` and `data`; the v4 one names the title of its API. */
 function layoutOfBody(body: Buffer): Layout | undefined {
   const value = body.length > MAX_BODY_BYTES ? undefined : parseJson(body)
   if (typeof ownField(value, 'error') !== 'number') return undefined
-  return typeof ownField(ownField(value, 'data'), 'title') === 'string' ? 'newer' : 'classic'
+  return typeof ownField(ownField(value, 'data'), 'title') === 'string' ? 'v4' : 'v3'
 }
 
 /** A node that hangs answers after ten seconds. */
@@ -104,7 +104,7 @@ export function callVersion(
 
 /** Returns the cheapest read that every account may send. */
 export function createVersionCall({ view }: { readonly view: View }, { credentials, ...call }: VersionCall): NodeCall {
-  const path = layoutRules[view.layoutOf(call.node) ?? 'classic'].versionPath
+  const path = layoutRules[view.layoutOf(call.node) ?? 'v3'].versionPath
   const version = { ...call, path, endpoint: `GET ${path}`, requestId: 'credentials' }
   return createOwnCall({ ...version, ...(credentials && { credentials }) })
 }
@@ -137,14 +137,14 @@ export interface Right {
 /** How far an account may do something. */
 export type AccountRights = (right: Right) => Extent
 
-/** Returns the policies of the caller, as the node shows them; `undefined`: it does not. Newer layout only. */
+/** Returns the policies of the caller, as the node shows them; `undefined`: it does not. v4 layout only. */
 export async function readPolicies(call: CallNode, options: NodeCheckOptions): Promise<unknown> {
   const path = '/security/users/me/policies'
   const own = createOwnCall({ ...options, path, endpoint: `GET ${path}`, requestId: 'check' })
   return dataIn(await call({ ...own, priority: 'interactive' }))
 }
 
-/** Returns the rights of the account; `undefined` if the node does not show them in a known form. Newer layout only. */
+/** Returns the rights of the account; `undefined` if the node does not show them in a known form. v4 layout only. */
 export async function readAccountRights(call: CallNode, options: NodeCheckOptions): Promise<AccountRights | undefined> {
   const policies = await readPolicies(call, options)
   const mode = ownField(policies, 'rbac_mode')

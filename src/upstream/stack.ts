@@ -107,7 +107,7 @@ const observeLayout =
     return result
   }
 
-/** In the newer layout a call has a token. In the classic one, the transport adds the credentials. */
+/** In the v4 layout a call has a token. In the v3 one, the transport adds the credentials. */
 const authorise =
   ({ tokens }: StackParts): Layer =>
   (next) =>
@@ -343,7 +343,7 @@ const countCall =
       return { fault: 'overloaded', detail: 'too many requests', status, retryAfter } as const
     }
     const refusal = problem === 'addressBlocked' ? BLOCKED : tooMany()
-    return notSent(call, type === PROBLEM_TYPE ? { ...refusal, layout: 'newer' } : refusal)
+    return notSent(call, type === PROBLEM_TYPE ? { ...refusal, layout: 'v4' } : refusal)
   }
 
 /** Returns the failure of a call that the node does not receive, and emits its event. */

@@ -81,7 +81,7 @@ const VERSION = /^v?([0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4})$/
 
 /**
  * Parses the response of the master. Items that are not nodes are left out. Returns `undefined` if it is not a list, or if it
- * lacks the master: in the newer layout a caller without permission gets an empty list.
+ * lacks the master: in the v4 layout a caller without permission gets an empty list.
  */
 export function parseNodeList(bytes: Buffer): readonly ListedNode[] | undefined {
   const nodes = itemsOf(bytes)
@@ -116,7 +116,7 @@ function itemsOf(bytes: Buffer): { readonly items: readonly unknown[]; readonly 
   const response = parseJson(bytes)
   if (ownField(response, 'error') !== 0) return undefined
   const data = ownField(response, 'data')
-  // The newer layout has other names for both.
+  // The v4 layout has other names for both.
   const items = ownField(data, 'items') ?? ownField(data, 'affected_items')
   if (!Array.isArray(items) || items.length > MAX_NODES) return undefined
   return { items, total: ownField(data, 'totalItems') ?? ownField(data, 'total_affected_items') }

@@ -165,27 +165,27 @@ export function createRequestHeaders(
 ): RequestHeaders {
   const service = credentials.mode === 'service' ? basicAuthorization(credentials) : undefined
   return (call) => {
-    const { trace, requestId, authorization: newer } = call
+    const { trace, requestId, authorization: v4 } = call
     const authorization =
-      newer === undefined ? (service ?? (call.credentials && basicAuthorization(call.credentials))) : newer.header()
+      v4 === undefined ? (service ?? (call.credentials && basicAuthorization(call.credentials))) : v4.header()
     const traceparent = trace?.parent ?? untracedTraceparent?.(requestId)
     return {
       ...(authorization !== undefined && { authorization }),
-      accept: newer === undefined ? ACCEPT[call.expect] : `${ACCEPT[call.expect]}, application/problem+json`,
+      accept: v4 === undefined ? ACCEPT[call.expect] : `${ACCEPT[call.expect]}, application/problem+json`,
       'accept-encoding': 'identity',
       'user-agent': 'manager-edge',
       'x-request-id': requestId,
       ...(traceparent !== undefined && { traceparent }),
       ...(trace?.state !== undefined && { tracestate: trace.state }),
       // The node itself caches responses, keyed by URL alone and never invalidated. It also stores the responses of five
-      // writes, which a GET of the same URL would then receive. So reads always bypass it. The newer layout has no such cache.
-      ...(call.method === 'GET' && newer === undefined && { 'x-apicache-bypass': '1' }),
+      // writes, which a GET of the same URL would then receive. So reads always bypass it. The v4 layout has no such cache.
+      ...(call.method === 'GET' && v4 === undefined && { 'x-apicache-bypass': '1' }),
       ...(call.body && { 'content-type': call.body.type, 'content-length': String(call.body.bytes.length) }),
     }
   }
 }
 
-/** The classic layout sends files as XML. */
+/** The v3 layout sends files as XML. */
 const ACCEPT: Readonly<Record<NodeCall['expect'], string>> = {
   bytes: 'application/json',
   stream: 'text/xml, application/json',

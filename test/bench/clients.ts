@@ -11,9 +11,9 @@
  * cores of this machine. The report names the processor time of each, and the delay of requests to a server that answers
  * at once, so that a busy machine is not taken for a slow edge.
  *
- * With `--layout newer` the nodes have the newer layout, with its tokens and its limit of 300 requests per minute. Their calls
+ * With `--layout v4` the nodes have the v4 layout, with its tokens and its limit of 300 requests per minute. Their calls
  * need the time that was measured on a real cluster: 9 ms for most of them, 400 ms for rules, 185 ms for packages, 130 ms for a
- * login. With `--contract newer`, the clients have the dashboard of releases 4.x too: four users of the manager, two
+ * login. With `--contract v4`, the clients have the dashboard of releases 4.x too: four users of the manager, two
  * roles, and a login of each client every 15 minutes.
  *
  * With `--users 100`, each client is another user of the manager: five roles, an own login, and refusals by rights.
@@ -40,11 +40,11 @@ const { values, refuse } = readOptions({
       meaning: 'measure only this number of users of the manager with five roles, through the edge',
     },
     agents: { kind: 'number', meaning: 'agents of the cluster (default 100)' },
-    layout: { kind: 'text', value: 'classic|newer', meaning: "layout of the nodes' API (default classic)" },
+    layout: { kind: 'text', value: 'v3|v4', meaning: "layout of the nodes' API (default v3)" },
     contract: {
       kind: 'text',
-      value: 'classic|newer',
-      meaning: 'contract of the clients (default classic); newer needs nodes of the newer layout, and implies them',
+      value: 'v3|v4',
+      meaning: 'contract of the clients (default v3); v4 needs nodes of the v4 layout, and implies them',
     },
     ttl: { kind: 'number', value: 'SECONDS', meaning: 'cache.ttl of the groups manager and cluster (default 1)' },
     entries: { kind: 'flag', meaning: 'measure instead through which nodes reads should enter a busy cluster' },
@@ -56,14 +56,14 @@ const { values, refuse } = readOptions({
   },
 })
 const { quick, users, agents = 100, machines = 'shared', ttl } = values
-const { clients = users, contract = users === undefined ? 'classic' : 'newer' } = values
-if (contract !== 'classic' && contract !== 'newer') refuse(`--contract needs classic or newer, got "${contract}"`)
+const { clients = users, contract = users === undefined ? 'v3' : 'v4' } = values
+if (contract !== 'v3' && contract !== 'v4') refuse(`--contract needs v3 or v4, got "${contract}"`)
 const { layout = contract } = values
-if (layout !== 'classic' && layout !== 'newer') refuse(`--layout needs classic or newer, got "${layout}"`)
-if (contract === 'newer' && layout === 'classic') refuse('--contract newer needs nodes of the newer layout')
-if (users !== undefined && contract === 'classic') refuse('--users needs --contract newer')
+if (layout !== 'v3' && layout !== 'v4') refuse(`--layout needs v3 or v4, got "${layout}"`)
+if (contract === 'v4' && layout === 'v3') refuse('--contract v4 needs nodes of the v4 layout')
+if (users !== undefined && contract === 'v3') refuse('--users needs --contract v4')
 /** A window of 60 s shows whether the limit per minute is kept. */
-const { seconds = layout === 'newer' ? (quick ? 70 : 150) : quick ? 10 : 60 } = values
+const { seconds = layout === 'v4' ? (quick ? 70 : 150) : quick ? 10 : 60 } = values
 if (machines !== 'own' && machines !== 'shared') refuse(`--machines needs own or shared, got "${machines}"`)
 /** A node checks seven passwords a second. */
 const warmUp = Math.max(quick ? 6 : 15, (users ?? 0) / 2)
@@ -71,21 +71,21 @@ const directRows = quick ? [10] : [10, 100]
 const edgeRows = quick ? [100, 1_000] : [10, 100, 1_000, 10_000]
 const say = (text: string): void => console.log(text)
 
-/** What a node of the newer layout answers, of all clients together. */
+/** What a node of the v4 layout answers, of all clients together. */
 const REQUESTS_PER_MINUTE = 300
 
 const cluster: SimulatorOptions = {
   workers: 2,
   agents,
   capacity: { work: 0.4, atOnce: 4, machines: machines === 'own' ? 'own' : 'shared' },
-  ...(layout === 'newer' && { layout: 'newer' as const, newer: { requestsPerMinute: REQUESTS_PER_MINUTE } }),
+  ...(layout === 'v4' && { layout: 'v4' as const, v4: { requestsPerMinute: REQUESTS_PER_MINUTE } }),
 }
 const wanted = [
-  ...(clients === undefined && (layout === 'classic' || contract === 'newer') ? directRows : []).map((number) => ({
+  ...(clients === undefined && (layout === 'v3' || contract === 'v4') ? directRows : []).map((number) => ({
     way: 'direct' as const,
     clients: number,
   })),
-  ...(clients !== undefined ? [clients] : layout === 'newer' ? [1_000] : edgeRows).map((number) => ({
+  ...(clients !== undefined ? [clients] : layout === 'v4' ? [1_000] : edgeRows).map((number) => ({
     way: 'edge' as const,
     clients: number,
   })),
@@ -94,7 +94,7 @@ const wanted = [
 async function measureSession(): Promise<boolean> {
   const echo = await startEcho()
   const rows: Row[] = []
-  const ofContract = sessions[contract === 'newer' ? 'newer' : 'classic']
+  const ofContract = sessions[contract === 'v4' ? 'v4' : 'v3']
   const session = users === undefined ? ofContract : sessionOfUsers(users)
   say(
     `3 nodes on ${machines === 'own' ? 'their own machines' : 'one machine'}, ${agents + 1} agents, ${seconds} s per row`,

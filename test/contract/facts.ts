@@ -169,7 +169,7 @@ export function validatorFacts(): { readonly ours: Facts; readonly theirs: Facts
     theirs.set(`validator ${name}`, `${pattern} → ${error}`)
   }
   for (const [name, kind] of Object.entries<ValueKind>(kinds)) {
-    // Of the newer contract, which describes its values itself.
+    // Of the v4 contract, which describes its values itself.
     if (name === 'described') continue
     ours.set(`validator ${name}`, `${kind.wider ?? kind.pattern ?? kind.grammar ?? 'presence'} → ${kind.code}`)
   }

@@ -19,7 +19,7 @@ const NO_FOREIGN_TEXT: Readonly<Record<string, string>> = {
   'src/cache/policy.ts': 'templates of tags in the catalogue',
   'src/config/environment.ts': 'names of environment variables',
   'src/config/named-files.ts': 'files that the settings name',
-  'src/upstream/dialects/newer/conversation.ts': 'templates of translations in the catalogue',
+  'src/upstream/dialects/v4/conversation.ts': 'templates of translations in the catalogue',
 }
 
 /** Expressions that are built at run time: the file and the text of the argument, and what it is made of. */
@@ -32,7 +32,7 @@ const BUILT: Readonly<Record<string, string>> = {
   'src/http/body.ts: kinds.ips.pattern': 'the catalogue; test/unit/catalogue/kinds-are-linear.test.ts',
   'src/http/validation.ts: body.xmlWhen.matches': 'the catalogue; checked below',
   'src/http/validation.ts: param.within.pattern': 'the catalogue; test/unit/catalogue/kinds-are-linear.test.ts',
-  'src/upstream/dialects/newer/build-call.ts: byEdgeIf': 'the catalogue; checked below',
+  'src/upstream/dialects/v4/build-call.ts: byEdgeIf': 'the catalogue; checked below',
 }
 
 interface Found {

@@ -23,7 +23,7 @@ const table: Readonly<Record<string, Room>> = {
   },
   catalogue: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
   query: {
-    rooms: ['core', 'catalogue/endpoint', 'catalogue/inventories', 'catalogue/newer/translation'],
+    rooms: ['core', 'catalogue/endpoint', 'catalogue/inventories', 'catalogue/v4-layout/translation'],
     packages: [],
     never: [...NETWORK, 'node:fs'],
   },
@@ -36,7 +36,7 @@ const table: Readonly<Record<string, Room>> = {
     rooms: [
       'core',
       'catalogue/endpoint',
-      'catalogue/newer-contract/value',
+      'catalogue/v4-contract/value',
       'catalogue/schemas/kinds',
       'query/grammar',
       'access',
@@ -77,8 +77,8 @@ const table: Readonly<Record<string, Room>> = {
     rooms: [
       'core',
       'catalogue/endpoint',
-      'catalogue/classic-texts.json',
-      'catalogue/newer/translation',
+      'catalogue/v3-texts.json',
+      'catalogue/v4-layout/translation',
       'catalogue/schemas/kinds',
       'query',
       'rows',
@@ -123,7 +123,7 @@ const table: Readonly<Record<string, Room>> = {
       'catalogue/index',
       'catalogue/endpoint',
       'catalogue/inventories',
-      'catalogue/classic-texts.json',
+      'catalogue/v3-texts.json',
       'catalogue/schemas/kinds',
       'query',
     ],
@@ -133,10 +133,10 @@ const table: Readonly<Record<string, Room>> = {
   'packages/clients': {
     rooms: [
       'packages/reference/document',
-      'packages/reference/newer-document',
+      'packages/reference/v4-document',
       'packages/reference/parameters',
       'catalogue/index',
-      'catalogue/newer-contract/index',
+      'catalogue/v4-contract/index',
     ],
     packages: ['openapi-typescript', 'typescript'],
   },

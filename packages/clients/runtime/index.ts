@@ -1,10 +1,10 @@
 /** A typed client of an edge: credentials, retries and pages, around `openapi-fetch`. */
 import createFetchClient, { type Client } from 'openapi-fetch'
-import type { paths as ClassicPaths } from './classic.js'
-import type { paths as NewerPaths } from './newer.js'
+import type { paths as V3Paths } from './v3.js'
+import type { paths as V4Paths } from './v4.js'
 
-export type { components as ClassicComponents, paths as ClassicPaths } from './classic.js'
-export type { components as NewerComponents, paths as NewerPaths } from './newer.js'
+export type { components as V3Components, paths as V3Paths } from './v3.js'
+export type { components as V4Components, paths as V4Paths } from './v4.js'
 
 export interface ClientOptions {
   /** Address of the port with the contract, such as `https://edge.example:55000`. */
@@ -16,17 +16,17 @@ export interface ClientOptions {
   readonly fetch?: (request: Request) => Promise<Response>
 }
 
-/** With a password, clients of the newer contract log in, and again when the token has ended. */
+/** With a password, clients of the v4 contract log in, and again when the token has ended. */
 export type Credentials = { readonly user: string; readonly password: string } | { readonly token: string }
 
 /** Returns a client of the contract of releases 3.x. */
-export function createClassicClient(options: ClientOptions): Client<ClassicPaths> {
-  return createFetchClient<ClassicPaths>(settingsOf(options, async () => authorizationOf(options.credentials)))
+export function createV3Client(options: ClientOptions): Client<V3Paths> {
+  return createFetchClient<V3Paths>(settingsOf(options, async () => authorizationOf(options.credentials)))
 }
 
 /** Returns a client of the contract of releases 4.x. */
-export function createNewerClient(options: ClientOptions): Client<NewerPaths> {
-  return createFetchClient<NewerPaths>(settingsOf(options, tokenSource(options)))
+export function createV4Client(options: ClientOptions): Client<V4Paths> {
+  return createFetchClient<V4Paths>(settingsOf(options, tokenSource(options)))
 }
 
 /** Resolves to the `Authorization` of the next request; `isRefused`: the last one had status 401. */

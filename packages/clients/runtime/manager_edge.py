@@ -12,7 +12,7 @@ _MAX_WAIT_S = 60.0
 
 
 class ManagerError(Exception):
-    """An error of the manager (HTTP status 200, classic contract) or of the edge, with its code and HTTP status."""
+    """An error of the manager (HTTP status 200, v3 contract) or of the edge, with its code and HTTP status."""
 
     def __init__(self, code: int, message: str, status: int, suggestion: Optional[str] = None) -> None:
         super().__init__(f"{code}: {message}" + (f" {suggestion}" if suggestion else ""))
@@ -124,14 +124,14 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-class _Classic(_Client):
+class _V3(_Client):
     def _checked(self, value: Any, status: int) -> Any:
         if isinstance(value, dict) and value.get("error", 0) != 0:
             raise ManagerError(value["error"], value.get("message", ""), status)
         return value["data"] if isinstance(value, dict) and "data" in value else value
 
 
-class _Newer(_Client):
+class _V4(_Client):
     def _authorization(self) -> str:
         if self._token is None:
             self._log_in()

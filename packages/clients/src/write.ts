@@ -9,9 +9,9 @@ import { parseArgs } from 'node:util'
 import openapiTS, { astToString } from 'openapi-typescript'
 import ts from 'typescript'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
+import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
 import { openApiDocument } from '../../reference/src/document.ts'
-import { newerOpenApiDocument } from '../../reference/src/newer-document.ts'
+import { v4OpenApiDocument } from '../../reference/src/v4-document.ts'
 import { pythonClass } from './python.ts'
 
 const fileOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
@@ -26,8 +26,8 @@ const { values, positionals } = parseArgs({ options: { help: { type: 'boolean' }
 const [target = fileOf('../../../.clients')] = positionals
 const { version, engines, license } = manifestOf('../../../package.json')
 const documents = {
-  classic: openApiDocument(catalogue, { version }),
-  newer: newerOpenApiDocument(newerContract, { version }),
+  v3: openApiDocument(catalogue, { version }),
+  v4: v4OpenApiDocument(v4Contract, { version }),
 }
 if (values.help) console.log(HELP)
 else {
@@ -77,10 +77,7 @@ function compile(source: string): void {
 
 function writePython(folder: string): void {
   const runtime = readFileSync(fileOf('../runtime/manager_edge.py'), 'utf8').trimEnd()
-  const classes = [
-    pythonClass('ClassicClient', '_Classic', documents.classic),
-    pythonClass('NewerClient', '_Newer', documents.newer),
-  ]
+  const classes = [pythonClass('V3Client', '_V3', documents.v3), pythonClass('V4Client', '_V4', documents.v4)]
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'manager_edge.py'), `${[runtime, ...classes].join('\n\n\n')}\n`)
 }

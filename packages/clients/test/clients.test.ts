@@ -16,12 +16,12 @@ const simulator = await startSimulator({
   workers: 1,
   username: 'edge',
   password: 'only-for-tests',
-  layout: 'newer',
+  layout: 'v4',
 })
 t.teardown(() => simulator.close())
 const edge = await startEdge({
   nodes: simulator.nodes,
-  settings: { cluster: { layout: 'newer' }, listen: { secondPort: 0 }, cache: { ttl: { agents: '60s' } } },
+  settings: { cluster: { layout: 'v4' }, listen: { secondPort: 0 }, cache: { ttl: { agents: '60s' } } },
 })
 t.teardown(() => edge.close())
 const args = [edge.url, edge.secondUrl ?? '', 'admin-pw']
@@ -38,7 +38,7 @@ t.test('the TypeScript package is complete when it is packed, and a program with
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder, join(folder, 'typescript')])
   const [{ filename, files }] = JSON.parse(stdout)
   t.same(files.map(({ path }: { path: string }) => path).sort(), [
-    ...['LICENSE', 'classic.d.ts', 'index.d.ts', 'index.js', 'newer.d.ts', 'package.json'],
+    ...['LICENSE', 'v3.d.ts', 'index.d.ts', 'index.js', 'v4.d.ts', 'package.json'],
   ])
   const modules = join(folder, 'program/node_modules')
   const own = join(modules, '@manager-edge/client')
@@ -64,7 +64,7 @@ t.test('the TypeScript package is complete when it is packed, and a program with
   const compiled = await run(process.execPath, tsc).catch((failed: { stdout: string }) => failed)
   t.equal(compiled.stdout, '', 'tsc has no complaint')
   const printed = JSON.parse((await run(process.execPath, [join(folder, 'program/main.js'), ...args])).stdout)
-  t.strictSame(printed, { ids, refused: 901, message: 'Unauthorized', newer: 2, written: 200 })
+  t.strictSame(printed, { ids, refused: 901, message: 'Unauthorized', v4: 2, written: 200 })
 })
 
 t.test('the Python module compiles, and a program with it works', async (t) => {
@@ -83,6 +83,6 @@ t.test('the Python module compiles, and a program with it works', async (t) => {
   t.match(printed.refused, [901, 401])
   t.match(printed.restarted, { affected_agents: ['001'] })
   t.same(printed.created, ['id', 'key'])
-  t.equal(printed.newer, 2)
-  t.ok(printed.newer_error[1] >= 400)
+  t.equal(printed.v4, 2)
+  t.ok(printed.v4_error[1] >= 400)
 })

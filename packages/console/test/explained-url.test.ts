@@ -2,9 +2,9 @@ import t from 'tap'
 import { parseExplainedUrl } from '../../../src/admin/console/explained-url.ts'
 
 const EDGE = 'https://edge.example:55000'
-const CLASSIC = [{ contract: 'classic', url: EDGE }] as const
-const BOTH = [...CLASSIC, { contract: 'newer', url: 'https://edge.example:55002' }] as const
-const parse = (text: string) => parseExplainedUrl(text, CLASSIC)
+const V3 = [{ contract: 'v3', url: EDGE }] as const
+const BOTH = [...V3, { contract: 'v4', url: 'https://edge.example:55002' }] as const
+const parse = (text: string) => parseExplainedUrl(text, V3)
 
 t.test('a path and a full URL of this edge are taken as they are', async (t) => {
   const same: readonly (readonly [string, string])[] = [
@@ -34,7 +34,7 @@ t.test('the host of another server is named, and the answer is that of this edge
   t.match(parse('http://edge.example:55000/agents').notes, [/^http:\/\/edge\.example:55000 is not/], 'another scheme')
   t.match(parse('manager:55000/agents').notes, [/^manager:55000 is not/], 'without a scheme')
   t.strictSame(
-    parseExplainedUrl('https://edge.example/agents', [{ contract: 'classic', url: 'https://edge.example:443' }]).notes,
+    parseExplainedUrl('https://edge.example/agents', [{ contract: 'v3', url: 'https://edge.example:443' }]).notes,
     [],
     'default port',
   )
@@ -88,19 +88,19 @@ t.test('what is no GET of a URL is refused with the reason', async (t) => {
 t.test('the port of a URL, or a prefix, names the contract', async (t) => {
   const found: readonly (readonly [string, string])[] = [
     ['/agents', '/agents'],
-    ['newer:/agents?limit=3', 'newer:/agents?limit=3'],
-    ['GET newer:/agents/:agent_id', 'newer:/agents/:agent_id'],
-    ['newer%3A%2Fagents', 'newer:/agents'],
-    ['classic:/agents', '/agents'],
-    ['https://edge.example:55002/agents?limit=3', 'newer:/agents?limit=3'],
-    ['edge.example:55002/agents', 'newer:/agents'],
+    ['v4:/agents?limit=3', 'v4:/agents?limit=3'],
+    ['GET v4:/agents/:agent_id', 'v4:/agents/:agent_id'],
+    ['v4%3A%2Fagents', 'v4:/agents'],
+    ['v3:/agents', '/agents'],
+    ['https://edge.example:55002/agents?limit=3', 'v4:/agents?limit=3'],
+    ['edge.example:55002/agents', 'v4:/agents'],
     [`${EDGE}/agents`, '/agents'],
   ]
   for (const [text, target] of found) t.equal(parseExplainedUrl(text, BOTH).target, target, text)
   t.match(parseExplainedUrl('https://other.example/agents', BOTH), {
     target: '/agents',
-    notes: [/is not the address of this edge \(.*55000, .*55002\)/, /give newer: and the path/],
+    notes: [/is not the address of this edge \(.*55000, .*55002\)/, /give v4: and the path/],
   })
-  const newerOnly = BOTH.slice(1)
-  t.equal(parseExplainedUrl('/agents', newerOnly).target, 'newer:/agents', 'the only contract of the edge')
+  const v4Only = BOTH.slice(1)
+  t.equal(parseExplainedUrl('/agents', v4Only).target, 'v4:/agents', 'the only contract of the edge')
 })

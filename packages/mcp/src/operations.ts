@@ -38,7 +38,7 @@ export interface EdgeCall {
 export class ArgumentError extends Error {}
 
 /** Operations of the edge that deal with tokens, or return a whole description. */
-const NOT_OFFERED = ['issueToken', 'revokeTokens', 'logIn', 'logOut', 'describeApi', 'describeNewerApi']
+const NOT_OFFERED = ['issueToken', 'revokeTokens', 'logIn', 'logOut', 'describeApi', 'describeV4Api']
 
 /** An operation whose response may have a secret is not offered, because assistants keep and pass on what they read. */
 function isOffered({ target, secret, path }: Endpoint): boolean {

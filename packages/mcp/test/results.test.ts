@@ -41,7 +41,7 @@ t.test('cursors lead through all rows, each once, also through rows longer than 
     return cut(
       { text, type: 'application/json' },
       { operation, parameters, skip },
-      { contract: 'classic', isPaged: true, maxTokens },
+      { contract: 'v3', isPaged: true, maxTokens },
     )
   }
   for (const maxTokens of [100, 300, 1000]) {
@@ -68,7 +68,7 @@ t.test('cursors lead through all rows, each once, also through rows longer than 
 
 t.test('a text without rows is cut too', async (t) => {
   const text = '<rule/>'.repeat(200)
-  const options = { contract: 'classic', isPaged: false, maxTokens: 100 } as const
+  const options = { contract: 'v3', isPaged: false, maxTokens: 100 } as const
   let whole = ''
   let cursor: Cursor | undefined = { operation: 'x', parameters: {}, skip: 0 }
   while (cursor !== undefined) {

@@ -41,7 +41,7 @@ function needsSecrets(endpoint: Endpoint, path: string): boolean {
   )
 }
 
-for (const contract of ['classic', 'newer'] as const) {
+for (const contract of ['v3', 'v4'] as const) {
   t.test(`the ${contract} contract`, async (t) => {
     const { reads, writes } = offeredOperations(contract)
     const offered = new Set<Endpoint>([...reads, ...writes].map(({ record }) => record))

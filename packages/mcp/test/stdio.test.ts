@@ -129,13 +129,13 @@ t.test('a client that can ask its person needs no code', async (t) => {
   t.match(questions[1], /PUT \/agents\/004\/restart/)
 })
 
-t.test('the newer contract is served with its own operations, and logs in with the password', async (t) => {
-  const nodes = await startSimulator({ agents: 9, username: 'edge', password: 'only-for-tests', layout: 'newer' })
+t.test('the v4 contract is served with its own operations, and logs in with the password', async (t) => {
+  const nodes = await startSimulator({ agents: 9, username: 'edge', password: 'only-for-tests', layout: 'v4' })
   t.teardown(() => nodes.close())
-  const settings = { cluster: { layout: 'newer' }, listen: { contract: 'newer' } }
-  const newer = await startEdge({ nodes: nodes.nodes, settings })
-  t.teardown(() => newer.close())
-  const args = ['--url', newer.url, '--contract', 'newer', ...credentials(t.testdir({})), '--max-tokens', '300']
+  const settings = { cluster: { layout: 'v4' }, listen: { contract: 'v4' } }
+  const v4 = await startEdge({ nodes: nodes.nodes, settings })
+  t.teardown(() => v4.close())
+  const args = ['--url', v4.url, '--contract', 'v4', ...credentials(t.testdir({})), '--max-tokens', '300']
   const { call } = await connect(t, [...args, '--allow-writes'])
   const first = await call('read_agents', { operation: 'getAgents', parameters: { select: 'id,name' } })
   t.match(first.facts, { status: 200, extent: /^rows 1 to \d+ of 10$/ })
@@ -153,9 +153,9 @@ t.test('the newer contract is served with its own operations, and logs in with t
   const wrong = await result(t, [
     'mcp',
     '--url',
-    newer.url,
+    v4.url,
     '--contract',
-    'newer',
+    'v4',
     ...credentials(t.testdir({}), 'admin', 'wrong'),
   ])
   t.match(wrong, { code: 1, err: /refuses the credentials of the account \(401\)/ })

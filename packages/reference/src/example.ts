@@ -1,8 +1,8 @@
 /** An example request for each endpoint, with values that its record accepts, and an example response. */
 
 import type { Body, Endpoint, Field, Param } from '../../../src/catalogue/endpoint.ts'
-import type { Format, Value } from '../../../src/catalogue/newer-contract/value.ts'
 import type { Kind } from '../../../src/catalogue/schemas/kinds.ts'
+import type { Format, Value } from '../../../src/catalogue/v4-contract/value.ts'
 import { describedBody } from '../../../src/core/request.ts'
 import values from './example-values.json' with { type: 'json' }
 import recorded from './examples.json' with { type: 'json' }
@@ -22,7 +22,7 @@ export interface Example {
 const valueByKind: Readonly<Record<Kind, string>> = values.byKind
 /** Of parameters and fields that mean the same in every endpoint. */
 const valueByName: Readonly<Record<string, string>> = values.byName
-/** Of the newer contract: texts by format, and members of bodies for which the format does not tell what is meant. */
+/** Of the v4 contract: texts by format, and members of bodies for which the format does not tell what is meant. */
 const valueByFormat: Readonly<Record<Format, string>> = values.byFormat
 const valueByMember: Readonly<Record<string, unknown>> = values.byMember
 /** Of parameters for which the value by name is not valid in this path. */
@@ -90,7 +90,7 @@ function exampleFieldsOf({ fields }: Body & { readonly kind: 'fields' }): readon
   return required.length > 0 ? required : all.slice(0, 1)
 }
 
-/** Returns a body of the newer contract: its mandatory fields, or else the first one. */
+/** Returns a body of the v4 contract: its mandatory fields, or else the first one. */
 export function exampleFields(body: Body & { readonly kind: 'fields' }): unknown {
   return Object.fromEntries(
     exampleFieldsOf(body).map(([name, { value }]) => [name, value === undefined ? '' : memberValue(name, value)]),

@@ -5,21 +5,21 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
+import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
 import { openApiDocument } from './document.ts'
-import { newerOpenApiDocument } from './newer-document.ts'
 import { writePages } from './pages.ts'
+import { v4OpenApiDocument } from './v4-document.ts'
 
 /** Writes to an empty folder. `version`: of the edge. */
 export async function writeReference(folder: string, version: string): Promise<void> {
   const documents = {
     openapi: openApiDocument(catalogue, { version }),
-    'openapi-newer': newerOpenApiDocument(newerContract, { version }),
+    'openapi-v4': v4OpenApiDocument(v4Contract, { version }),
   }
   for (const [name, document] of Object.entries(documents))
     writeFileSync(join(folder, `${name}.json`), JSON.stringify(document))
   await writePages(folder, [
-    { path: '/docs', name: 'Releases 3.x (classic contract)' },
-    { path: '/docs-newer', name: 'Releases 4.x (newer contract)' },
+    { path: '/docs', name: 'Releases 3.x (v3 contract)' },
+    { path: '/docs-v4', name: 'Releases 4.x (v4 contract)' },
   ])
 }

@@ -28,7 +28,7 @@ export interface Fault {
   readonly nodeDown?: true
   /**
    * The node is cut off the network, and the cluster has not noticed: its API does not answer, and calls that another
-   * node passes on to it fail with 3020 after this number of milliseconds (newer layout only; real nodes: 200 s).
+   * node passes on to it fail with 3020 after this number of milliseconds (v4 layout only; real nodes: 200 s).
    */
   readonly cutOff?: number
   /**

@@ -11,22 +11,22 @@ import { handlers } from './handlers/index.ts'
 import { type Listener, listen, type Tls } from './listener.ts'
 import { addWorker, moveAgent, promote, removeWorker } from './membership.ts'
 import type { SeenRequest, SimNode, World } from './model.ts'
-import { createNewerLayout, type NewerControls, type NewerOptions } from './newer/index.ts'
 import { nodeApi } from './node.ts'
 import { routeTable } from './routes.ts'
+import { createV4Layout, type V4Controls, type V4Options } from './v4/index.ts'
 import { createWorld, type WorldOptions } from './world.ts'
 
 export type { Load } from './capacity.ts'
 export type { Fault } from './faults.ts'
-export type { NewerOptions, NewerUser } from './newer/index.ts'
+export type { V4Options, V4User } from './v4/index.ts'
 
-export type Layout = 'classic' | 'newer'
+export type Layout = 'v3' | 'v4'
 
 export interface SimulatorOptions extends WorldOptions {
-  /** The layout of the nodes' API; default `classic`. */
+  /** The layout of the nodes' API; default `v3`. */
   readonly layout?: Layout
-  /** Options of the newer layout. */
-  readonly newer?: NewerOptions
+  /** Options of the v4 layout. */
+  readonly v4?: V4Options
   /** Serve `/experimental/…`; default true. */
   readonly experimental?: boolean
   /** Basic credentials; default `edge` and `simulated`. */
@@ -50,8 +50,8 @@ export interface Simulator {
   /** Unexpected exceptions of handlers, each answered as error 1000: empty unless the simulator has a defect. */
   readonly thrown: unknown[]
   readonly faults: Faults
-  /** Changes what only the newer layout has; no effect on nodes of the classic one. */
-  readonly newer: NewerControls
+  /** Changes what only the v4 layout has; no effect on nodes of the v3 one. */
+  readonly v4: V4Controls
   /** Changes the layout of a node's API, as an upgrade of the node does. */
   setLayout(node: string, layout: Layout): void
   /** Returns the load of a node. */
@@ -69,13 +69,7 @@ export interface Simulator {
 
 /** Starts every node on 127.0.0.1. Throws if an endpoint of the catalogue has no handler. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
-  const {
-    experimental = true,
-    username = 'edge',
-    password = 'simulated',
-    remember = true,
-    layout = 'classic',
-  } = options
+  const { experimental = true, username = 'edge', password = 'simulated', remember = true, layout = 'v3' } = options
   const endpoints = catalogue.filter((endpoint) => served(endpoint, experimental))
   refuseGaps(catalogue.filter((endpoint) => served(endpoint, true)))
   const world = createWorld({ version: VERSIONS[layout], ...options })
@@ -88,7 +82,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     async (name, fault) => {
       await strikeNode(world, listeners, name, fault)
       // The API starts again afterwards, without what its process knew.
-      if (fault.apiDown === true || fault.nodeDown === true) newer.controls.restartApi(name)
+      if (fault.apiDown === true || fault.nodeDown === true) v4.controls.restartApi(name)
     },
   )
   const seen: SeenRequest[] = []
@@ -104,10 +98,10 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const layoutOf = (name: string) => layouts.get(name) ?? layout
   const scale = options.capacity === undefined ? {} : { scale: options.capacity.scale ?? 1 }
   const site = { world, faults, username, password, experimental, see: shared.see, thrown: shared.thrown, ...scale }
-  const newer = createNewerLayout(site, options.newer)
+  const v4 = createV4Layout(site, options.v4)
   const serve = async (node: SimNode) => {
     const capacity = createCapacity()
-    const apis = { classic: nodeApi({ ...shared, node, capacity }), newer: newer.apiOf(node) }
+    const apis = { v3: nodeApi({ ...shared, node, capacity }), v4: v4.apiOf(node) }
     const at = world.nodes.indexOf(node)
     const listener = await listen((request, response) => apis[layoutOf(node.name)](request, response), {
       ...(options.tls && { tls: options.tls }),
@@ -125,9 +119,9 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     seen,
     thrown,
     faults,
-    newer: newer.controls,
+    v4: v4.controls,
     setLayout: (name, changed) => layouts.set(name, changed),
-    load: (name) => (layoutOf(name) === 'newer' ? newer.load(name) : capacityOf(name).load),
+    load: (name) => (layoutOf(name) === 'v4' ? v4.load(name) : capacityOf(name).load),
     ...membership(world, { serve, shut: async (name) => listeners.get(name)?.shut() }),
     close: async () => {
       await Promise.all([...listeners.values()].map((listener) => listener.shut()))
@@ -136,7 +130,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
 }
 
 /** The versions of nodes without an own one. */
-const VERSIONS = { classic: '3.11.5', newer: '4.5.4' } as const
+const VERSIONS = { v3: '3.11.5', v4: '4.5.4' } as const
 
 interface Doors {
   serve(node: SimNode): Promise<SimNode>

@@ -43,7 +43,7 @@ export interface SimNode {
   startedAt: Date
   /** The cluster daemon is stopped: the node is not in the cluster, and its own API answers 3012. */
   clusterDaemonDown?: boolean
-  /** The version that it was upgraded to; absent: that of the cluster. Newer layout. */
+  /** The version that it was upgraded to; absent: that of the cluster. v4 layout. */
   version?: string
   /** Whether it distributes requests itself; absent: as the cluster does. */
   distributes?: boolean
@@ -68,14 +68,14 @@ export interface World {
   readonly distributed: boolean
   /** Milliseconds for which a node is not ready (1017) after a restart; absent: none. */
   readonly restartTakes?: number
-  /** Newer layout: milliseconds for which the database still has an agent that was removed; absent: none. */
+  /** v4 layout: milliseconds for which the database still has an agent that was removed; absent: none. */
   readonly databaseDelay?: number
-  /** Newer layout: milliseconds after which workers have a file that was written on the master; absent: none. */
+  /** v4 layout: milliseconds after which workers have a file that was written on the master; absent: none. */
   readonly copyDelay?: number
-  /** Newer layout: false: nodes have not downloaded the data about MITRE and vulnerabilities. Absent: they have. */
+  /** v4 layout: false: nodes have not downloaded the data about MITRE and vulnerabilities. Absent: they have. */
   readonly hasFeeds?: boolean
   /**
-   * Newer layout: rows of inventories in place of generated ones, by path of the call and agent:
+   * v4 layout: rows of inventories in place of generated ones, by path of the call and agent:
    * `/syscollector/{agent_id}/packages 001`.
    */
   readonly reported?: ReadonlyMap<string, readonly Readonly<Record<string, unknown>>[]>

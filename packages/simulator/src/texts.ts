@@ -1,10 +1,10 @@
 /** The error messages of the framework, word for word as in a real manager. */
-import classic from '../../../src/catalogue/classic-texts.json' with { type: 'json' }
+import v3 from '../../../src/catalogue/v3-texts.json' with { type: 'json' }
 import type { CodeOf } from '../../../src/core/errors.ts'
 import { FrameworkError } from './model.ts'
 
 const written = {
-  ...classic.texts,
+  ...v3.texts,
   1000: 'Wazuh Internal Error',
   1017: 'Some Wazuh daemons are not ready yet in node',
   1717: 'Cannot upgrade to a version higher than the manager',

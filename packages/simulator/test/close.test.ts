@@ -9,7 +9,7 @@ const cases: Readonly<Record<string, SimulatorOptions & { readonly node: number;
   'a slow node': { node: 0, fault: { delay: HOUR_MS } },
   'a slow node behind another one': { node: 1, fault: { delay: HOUR_MS } },
   'a node with much work': { node: 0, fault: {}, capacity: { scale: 1e-6 } },
-  'a lost node of the newer layout': { layout: 'newer', node: 1, fault: { cutOff: HOUR_MS } },
+  'a lost node of the v4 layout': { layout: 'v4', node: 1, fault: { cutOff: HOUR_MS } },
 }
 
 for (const [name, { node, fault, ...options }] of Object.entries(cases)) {
@@ -29,7 +29,7 @@ for (const [name, { node, fault, ...options }] of Object.entries(cases)) {
 
 async function authorizationAt(url: string, { layout }: SimulatorOptions): Promise<string> {
   const basic = `Basic ${btoa('edge:simulated')}`
-  if (layout !== 'newer') return basic
+  if (layout !== 'v4') return basic
   const login = { method: 'POST', headers: { authorization: basic } }
   return `Bearer ${await (await fetch(`${url}/security/user/authenticate?raw=true`, login)).text()}`
 }

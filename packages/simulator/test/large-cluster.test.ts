@@ -17,7 +17,7 @@ async function cpuOf(request: () => Promise<unknown>): Promise<number> {
 }
 
 t.test('the health of a cluster counts its agents once, however many nodes it has', async (t) => {
-  for (const layout of ['classic', 'newer'] as const) {
+  for (const layout of ['v3', 'v4'] as const) {
     const costs: number[] = []
     for (const workers of [1, 25]) {
       const { sim } = await start(t, { agents: AGENTS, workers, layout })
@@ -25,7 +25,7 @@ t.test('the health of a cluster counts its agents once, however many nodes it ha
       const basic = `Basic ${Buffer.from('edge:simulated').toString('base64')}`
       const login = { method: 'POST', headers: { authorization: basic } }
       const authorization =
-        layout === 'classic'
+        layout === 'v3'
           ? basic
           : `Bearer ${JSON.parse(await (await fetch(`${url}/security/user/authenticate`, login)).text()).data.token}`
       const health = async () => (await fetch(`${url}/cluster/healthcheck`, { headers: { authorization } })).text()

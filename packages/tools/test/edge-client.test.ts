@@ -6,7 +6,7 @@ import { createEdgeClient } from '../src/commands/edge-client.ts'
 
 const PASSWORD = 'Basic cGFzc3dvcmQ='
 
-/** Serves the newer contract: issues one token after another, and accepts the latest one until `endToken`. */
+/** Serves the v4 contract: issues one token after another, and accepts the latest one until `endToken`. */
 async function startEdge(t: Test) {
   const [logIns, accepted] = [[] as string[], [] as string[]]
   let valid = ''
@@ -31,9 +31,9 @@ async function startEdge(t: Test) {
   return { url, logIns, accepted, endToken }
 }
 
-t.test('a client of the newer contract logs in once, and again when its token has ended', async (t) => {
+t.test('a client of the v4 contract logs in once, and again when its token has ended', async (t) => {
   const { url, logIns, accepted, endToken } = await startEdge(t)
-  const client = createEdgeClient({ url, authorization: PASSWORD, contract: 'newer' })
+  const client = createEdgeClient({ url, authorization: PASSWORD, contract: 'v4' })
   t.teardown(() => client.close())
   const read = () => client.getText('/agents')
   await Promise.all([read(), read(), read()])
@@ -48,9 +48,9 @@ t.test('a client of the newer contract logs in once, and again when its token ha
   t.equal(accepted.filter((line) => line === 'POST Bearer token-2').length, 1)
 })
 
-t.test('a token and the classic contract need no log-in', async (t) => {
+t.test('a token and the v3 contract need no log-in', async (t) => {
   const { url, logIns } = await startEdge(t)
-  for (const options of [{ authorization: 'Bearer other', contract: 'newer' as const }, { authorization: PASSWORD }]) {
+  for (const options of [{ authorization: 'Bearer other', contract: 'v4' as const }, { authorization: PASSWORD }]) {
     const client = createEdgeClient({ url, ...options })
     t.teardown(() => client.close())
     t.match(await client.getText('/agents'), { status: 401 })

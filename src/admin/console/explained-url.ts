@@ -2,7 +2,7 @@
 import type { ClientPort } from '../../status/view-types.ts'
 
 export interface ExplainedUrl {
-  /** Path and query, percent-encoded; of the newer contract with `newer:` in front. */
+  /** Path and query, percent-encoded; of the v4 contract with `v4:` in front. */
   readonly target: string
   /** What was changed or left out, as sentences. */
   readonly notes: readonly string[]
@@ -16,7 +16,7 @@ const HOST_WITH_PORT = /^([\w.-]+:\d+)(?=[/?#]|$)/
 const REQUEST_LINE = /^([A-Z]{3,7})\s(.*)$/s
 const VERSION = /\sHTTP\/\d(?:\.\d)?$/
 
-const CONTRACT = /^(classic|newer):(?=\/)/
+const CONTRACT = /^(v3|v4):(?=\/)/
 
 /**
  * Throws an error with a message for the operator. `ports`: the addresses at which clients reach the edge. `contractOfPath`: of
@@ -40,18 +40,18 @@ export function parseExplainedUrl(
   const contract = prefixed ?? located.contract ?? contractOfPath
   rest = located.rest
   if (located.isForeign && ports.length > 1) {
-    const other = contract === 'classic' ? 'newer' : 'classic'
+    const other = contract === 'v3' ? 'v4' : 'v3'
     notes.push(`The path is taken as one of the ${contract} contract. For the other one, give ${other}: and the path.`)
   }
   if (/^[a-z][a-z\d+.-]*:\/\//i.test(rest)) throw new Error('Give an http or https URL, or a path that begins with /.')
   if (!rest.startsWith('/')) rest = rest === '' || /^[?#]/.test(rest) ? `/${rest}` : addSlash(rest, notes)
-  return { target: (contract === 'newer' ? 'newer:' : '') + encodeRest(rest, notes), notes }
+  return { target: (contract === 'v4' ? 'v4:' : '') + encodeRest(rest, notes), notes }
 }
 
-/** A path alone is one of the classic contract, if the edge serves it. */
+/** A path alone is one of the v3 contract, if the edge serves it. */
 function defaultContract(ports: readonly ClientPort[]): ClientPort['contract'] {
-  const isNewerOnly = ports.length > 0 && ports.every(({ contract }) => contract === 'newer')
-  return isNewerOnly ? 'newer' : 'classic'
+  const isV4Only = ports.length > 0 && ports.every(({ contract }) => contract === 'v4')
+  return isV4Only ? 'v4' : 'v3'
 }
 
 function withoutQuotes(text: string): string {
@@ -61,7 +61,7 @@ function withoutQuotes(text: string): string {
 
 /** Decodes a URL that was encoded as the value of a query, such as `https%3A%2F%2F…` or `%2Fagents%3Flimit%3D3`. */
 function decodeWhole(text: string, notes: string[]): string {
-  if (!/^(?:(?:https?|classic|newer)%3a|%2f)/i.test(text)) return text
+  if (!/^(?:(?:https?|v3|v4)%3a|%2f)/i.test(text)) return text
   try {
     const decoded = decodeURIComponent(text)
     notes.push('The whole URL was percent-encoded. It was decoded once.')

@@ -114,7 +114,7 @@ export function originOf({ settings }: Issuer): string {
 const CONSOLE_PATH = '/console/'
 
 /** Pages that people open: the console with its view behind `#`, the API reference, the metrics. */
-const PAGE = /^\/(?:console\/|docs\/?|metrics|openapi(?:-newer)?\.json)(?:#[\w/.~!$&'()*+,;=:@%?-]{0,1000})?$/
+const PAGE = /^\/(?:console\/|docs\/?|metrics|openapi(?:-v4)?\.json)(?:#[\w/.~!$&'()*+,;=:@%?-]{0,1000})?$/
 
 /** Returns the path if it is a page of this listener, else the console. So no link can lead to another site. */
 export function returnPath(text: unknown): string {

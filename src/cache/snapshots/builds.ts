@@ -8,7 +8,7 @@ import type { SnapshotRows } from '../../catalogue/endpoint.ts'
 import { RecentlyUsed } from '../../core/recently-used.ts'
 import { type EdgeRead, nodeOf } from '../../core/request.ts'
 import { collectionContracts } from '../../query/contracts.ts'
-import { convertedSource, isComputableOfConverted } from '../../query/in-front-of-newer.ts'
+import { convertedSource, isComputableOfConverted } from '../../query/in-front-of-v4.ts'
 import type { CollectionRequest, PageWindow } from '../../query/request.ts'
 import type { Source } from '../../query/sources.ts'
 import type { CacheTarget } from '../key.ts'
@@ -19,11 +19,11 @@ export interface NodeReads {
   readonly rowsPerCall: number
   /** Whether nodes join the rows of all agents. Otherwise the edge joins them, and each page takes all rows. */
   readonly joinsAgents: boolean
-  /** Whether the edge converts rows of the nodes for clients of the classic contract. */
+  /** Whether the edge converts rows of the nodes for clients of the v3 contract. */
   readonly convertsRows: boolean
 }
 
-export const CLASSIC_READS: NodeReads = { rowsPerCall: 1000, joinsAgents: false, convertsRows: false }
+export const V3_READS: NodeReads = { rowsPerCall: 1000, joinsAgents: false, convertsRows: false }
 
 export function callsFor(total: number, { rowsPerCall }: NodeReads): number {
   return Math.max(1, Math.ceil(total / rowsPerCall))
@@ -226,8 +226,8 @@ export function snapshotSourceOf(request: EdgeRead, reads: NodeReads): Source | 
 /** Returns the rows that the edge converts from those of a node; `undefined`: it does not convert them. */
 function conversionOf({ endpoint }: EdgeRead, { convertsRows }: NodeReads) {
   const policy = compilePolicy(endpoint)
-  const isConverted = convertsRows && endpoint.newer !== undefined && typeof policy !== 'string'
-  return isConverted ? ([policy.snapshot as SnapshotRows, endpoint.newer] as const) : undefined
+  const isConverted = convertsRows && endpoint.translation !== undefined && typeof policy !== 'string'
+  return isConverted ? ([policy.snapshot as SnapshotRows, endpoint.translation] as const) : undefined
 }
 
 /** Returns how to compute the response of a request; `undefined`: only a node can answer it. */

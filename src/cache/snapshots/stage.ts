@@ -183,7 +183,7 @@ function totalOf(body: Buffer, { endpoint: { contract } }: EdgeRead): number | u
   return total === undefined ? undefined : Number(total)
 }
 
-/** What the newer contract writes behind the total has about 150 bytes. */
+/** What the v4 contract writes behind the total has about 150 bytes. */
 const MAX_END_BYTES = 256
 
 /**

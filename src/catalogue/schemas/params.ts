@@ -55,7 +55,7 @@ export const hiddenSearch: Param = { ...search, beyondSeed: true }
 export const hiddenSelect: Param = { ...select, beyondSeed: true }
 export const hiddenQ: Param = { ...q, beyondSeed: true }
 /** The real API accepts the parameter and then fails. */
-const FAILS = 'nodes of the classic layout answer 1000'
+const FAILS = 'nodes of the v3 layout answer 1000'
 export const failingSelect: Param = { ...hiddenSelect, note: FAILS }
 export const failingQ: Param = { ...hiddenQ, note: FAILS }
 

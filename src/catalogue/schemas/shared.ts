@@ -42,8 +42,8 @@ const agentData = ['agent', 'syscheck', 'rootcheck', 'sca', 'syscollector', 'cis
 type AgentData = (typeof agentData)[number]
 
 /**
- * Returns a policy that stores a response for all callers: no classic response depends on the permissions of the caller.
- * Nodes cut lists of the newer contract to the rights of the account; `KeySettings.perUser` separates the callers if each
+ * Returns a policy that stores a response for all callers: no v3 response depends on the permissions of the caller.
+ * Nodes cut lists of the v4 contract to the rights of the account; `KeySettings.perUser` separates the callers if each
  * has its own.
  */
 export function cacheIn(group: CacheGroup, ...tags: readonly Tag[]): CachePolicy {

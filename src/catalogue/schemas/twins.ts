@@ -101,7 +101,7 @@ function factsOf<D extends Omit<Described, 'summary'>>(side: Side, method: Metho
   const { part, isMixedByCluster: _, ...described } = all
   return {
     ...described,
-    newer: translationOf(`${method} /manager/${part}` as Translated),
+    translation: translationOf(`${method} /manager/${part}` as Translated),
     section: 'Manager and cluster nodes',
     target: side.target(all),
   }

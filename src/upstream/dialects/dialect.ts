@@ -1,7 +1,7 @@
 /**
  * A dialect sends a request of a contract to a node of a layout, and reads the response; `forward.ts` has the table of all.
  * Calls are made of the parsed values of a request; no bytes of the client's request are copied. Here is what dialects share,
- * and the simplest one: the classic contract in front of nodes of the classic layout.
+ * and the simplest one: the v3 contract in front of nodes of the v3 layout.
  */
 import { Readable } from 'node:stream'
 import type { Endpoint } from '../../catalogue/endpoint.ts'
@@ -43,7 +43,7 @@ export interface DialectTools {
   readonly perMinute?: number
   /** Agents of a collection that the edge reads in the background (`cluster.limits.agentsPerCollection`). Absent: all. */
   readonly agentsPerCollection?: number
-  /** What the newer contract does better than the bare API (`cluster.guards`). Absent: nothing. */
+  /** What the v4 contract does better than the bare API (`cluster.guards`). Absent: nothing. */
   readonly guards?: CallGuards
   /** For plans that wait for the node. Absent: {@link pause}. */
   readonly pause?: typeof pause
@@ -96,7 +96,7 @@ interface LayoutRules {
 }
 
 export const layoutRules: Readonly<Record<Layout, LayoutRules>> = {
-  classic: {
+  v3: {
     perMinute: 0,
     hasTokens: false,
     showsProblems: false,
@@ -107,7 +107,7 @@ export const layoutRules: Readonly<Record<Layout, LayoutRules>> = {
     versionIn: (data) => data,
     mayAnswer: ({ type }) => type !== PROBLEM_TYPE,
   },
-  newer: {
+  v4: {
     perMinute: 300,
     hasTokens: true,
     showsProblems: true,
@@ -120,9 +120,9 @@ export const layoutRules: Readonly<Record<Layout, LayoutRules>> = {
   },
 }
 
-/** Returns the rules of the setting `cluster.layout`. With `auto` nodes may have the newer layout, which needs more care. */
+/** Returns the rules of the setting `cluster.layout`. With `auto` nodes may have the v4 layout, which needs more care. */
 export function rulesOfSetting(layout: Layout | 'auto'): LayoutRules {
-  return layoutRules[layout === 'auto' ? 'newer' : layout]
+  return layoutRules[layout === 'auto' ? 'v4' : layout]
 }
 
 /** What a dialect decides about a call. `endpoint`: method and path template. `timeout` in milliseconds. */
@@ -197,10 +197,10 @@ export async function formatBody(request: EdgeRequest): Promise<NodeCall['body']
 }
 
 /**
- * The classic layout: one call for a request. The public API has the same layout, so paths, parameters and envelopes stay
+ * The v3 layout: one call for a request. The public API has the same layout, so paths, parameters and envelopes stay
  * as they are.
  */
-export const classic: Dialect = {
+export const v3: Dialect = {
   ask: async (request, candidate, { call, timeout }) => {
     const result = await call(await toNodeCall(request, candidate, timeout))
     if (!result.ok) return result
@@ -219,7 +219,7 @@ async function toNodeCall(
   return createNodeCall(request, {
     node,
     method,
-    path: fillPath(path, request.params) + classicQuery(request),
+    path: fillPath(path, request.params) + v3Query(request),
     ...(body && { body }),
     expect: isRawFile(request) ? 'stream' : 'bytes',
     timeout,
@@ -253,7 +253,7 @@ function isRawFile({ endpoint, query }: EdgeRequest): boolean {
 }
 
 /** Parameters are in the order of the endpoint record. With `wait_for_complete` the node lifts its own timeouts. */
-function classicQuery({ endpoint, query, waitForComplete }: EdgeRequest): string {
+function v3Query({ endpoint, query, waitForComplete }: EdgeRequest): string {
   const pairs: string[] = []
   for (const [name, { edgeOnly }] of Object.entries(endpoint.query))
     if (Object.hasOwn(query, name) && edgeOnly === undefined) pairs.push(`${encode(name)}=${encode(query[name] ?? '')}`)

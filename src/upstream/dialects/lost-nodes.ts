@@ -1,5 +1,5 @@
 /**
- * What clients of the newer contract get while a worker is lost: the master passes calls on to it, and they hang. A master
+ * What clients of the v4 contract get while a worker is lost: the master passes calls on to it, and they hang. A master
  * that knows of the loss answers for the other nodes at once, with failed items. The edge does the same before: it leaves
  * the agents and nodes in question out of the request, and adds them to the response as the manager would.
  */
@@ -21,8 +21,8 @@ import { PROBLEM_TYPE, REFUSED_BY_RIGHTS } from '../../core/response.ts'
 import { ownField, ownText } from '../../core/values.ts'
 import { dataIn } from '../probes.ts'
 import { createNeededRead, fillPath } from './dialect.ts'
-import { ALL_FAILED, NO_AGENT, NO_SUCH_NODE, SOME_FAILED, UNKNOWN_NODE } from './newer/content.ts'
-import { formatQuery, MAX_IDS, MAX_LIST_BYTES } from './newer/conversation.ts'
+import { ALL_FAILED, NO_AGENT, NO_SUCH_NODE, SOME_FAILED, UNKNOWN_NODE } from './v4/content.ts'
+import { formatQuery, MAX_IDS, MAX_LIST_BYTES } from './v4/conversation.ts'
 
 /** A call for a request: what differs from the request itself. */
 export interface ChangedCall {

@@ -1,5 +1,5 @@
 /**
- * Calls in the newer layout: adds the token of the account to each call, and logs in where there is none. A 401 means that
+ * Calls in the v4 layout: adds the token of the account to each call, and logs in where there is none. A 401 means that
  * the node did nothing, so the call is sent once more with a new token, also if it is a write.
  */
 import type { NodeCall, NodeFailure, NodeResult } from '../../core/node-call.ts'

@@ -15,7 +15,7 @@ export interface AgeBound {
 /** Returns the bounds in the order of the session. Throws if the cache may not store one of the responses. */
 export function ageBounds({ gets, catalogue }: Session, { cache, cluster }: Config): readonly AgeBound[] {
   // At its limit of calls per minute, fetches may be late.
-  const atLimit = cluster.layout === 'newer' ? Math.max(MAX_AUTOMATIC_MS, cache.staleIfError) : 0
+  const atLimit = cluster.layout === 'v4' ? Math.max(MAX_AUTOMATIC_MS, cache.staleIfError) : 0
   return gets.map(({ path }) => {
     const record = catalogue.find((each) => each.method === 'GET' && each.path === path)
     const policy = record === undefined ? 'it is no endpoint' : compilePolicy(record)

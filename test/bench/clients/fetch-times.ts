@@ -9,12 +9,12 @@ export type FetchTimes = ReadonlyMap<string, number>
 const INTERVAL_MS = 400
 
 interface Entry {
-  /** In the newer contract with the prefix of the contract. */
+  /** In the v4 contract with the prefix of the contract. */
   readonly endpoint: string
   readonly fetchTime: number
 }
 
-/** In the classic contract, and in the newer one. */
+/** In the v3 contract, and in the v4 one. */
 type Data = { readonly items: readonly Entry[] } | { readonly affected_items: readonly Entry[] }
 
 /**
@@ -25,7 +25,7 @@ export function collectFetchTimes(
   { url, contract }: { readonly url: string; readonly contract: Contract },
   authorizations: () => Promise<readonly string[]>,
 ): () => Promise<FetchTimes> {
-  const query = contract === 'classic' ? 'details=true&' : ''
+  const query = contract === 'v3' ? 'details=true&' : ''
   const longest = new Map<string, number>()
   let isOver = false
   const read = async (authorization: string): Promise<void> => {
@@ -35,7 +35,7 @@ export function collectFetchTimes(
     const { data } = JSON.parse(text) as { readonly data: Data }
     const entries = 'items' in data ? data.items : data.affected_items
     for (const { endpoint, fetchTime } of entries) {
-      const path = endpoint.replace(/^newer:/, '')
+      const path = endpoint.replace(/^v4:/, '')
       longest.set(path, Math.max(longest.get(path) ?? 0, fetchTime))
     }
   }

@@ -8,7 +8,7 @@ export interface SessionOptions {
   /** The clients are divided evenly among these servers. */
   readonly urls: readonly string[]
   readonly clients: number
-  /** Basic credentials, divided evenly among the clients. Clients of the newer contract log in with them. */
+  /** Basic credentials, divided evenly among the clients. Clients of the v4 contract log in with them. */
   readonly credentials: readonly string[]
   /** Whether answers must have `Age` and `Cache-Status`. */
   readonly throughEdge: boolean
@@ -46,7 +46,7 @@ interface Phase {
 export function startSession(options: SessionOptions, rampMs: number): RunningSession {
   const { session, urls, clients, credentials, throughEdge, echo } = options
   const { gets, contract, turns = [gets.map((_, get) => get)] } = session
-  const headers = `Host: manager\r\n${contract === 'classic' ? 'wazuh-app-version: 3.11.5\r\n' : ''}`
+  const headers = `Host: manager\r\n${contract === 'v3' ? 'wazuh-app-version: 3.11.5\r\n' : ''}`
   const keepAlive = throughEdge
   const pools = urls.map(
     (url) =>
@@ -67,7 +67,7 @@ export function startSession(options: SessionOptions, rampMs: number): RunningSe
   const startClient = (number: number): void => {
     const pool = pools[number % pools.length]
     const basic = credentials[number % credentials.length] ?? ''
-    let authorization = contract === 'newer' ? undefined : basic
+    let authorization = contract === 'v4' ? undefined : basic
     let nextLogin = Number.POSITIVE_INFINITY
     const turn = turns[number % turns.length] ?? []
     let place = number % turn.length
@@ -110,7 +110,7 @@ export function startSession(options: SessionOptions, rampMs: number): RunningSe
       exchange({ method: 'GET', target: gets[get]?.target ?? '/', authorization }, (taken, ms, received) => {
         record(taken, get, ms, received, { throughEdge, ...session })
         if (!isStopped) phase.taken.arrived += 1
-        if (received.status === 401 && contract === 'newer') authorization = undefined
+        if (received.status === 401 && contract === 'v4') authorization = undefined
       })
     }
     next()

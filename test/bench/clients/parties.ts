@@ -49,9 +49,9 @@ export interface Replicas {
 export interface ReplicaOptions {
   readonly nodes: RunningCluster['nodes']
   readonly redis: string
-  /** Default: classic. */
+  /** Default: v3. */
   readonly layout?: Layout
-  /** Of `urls`; default classic. Clients of the newer contract are users of the manager. */
+  /** Of `urls`; default v3. Clients of the v4 contract are users of the manager. */
   readonly contract?: Contract
   /** Settings of the cache besides Redis; default none. */
   readonly cache?: object
@@ -144,9 +144,9 @@ export async function startReplicas(count: number, options: ReplicaOptions): Pro
 
 /** The default settings, besides those without which an edge cannot run. */
 function settingsOf(port: number, options: ReplicaOptions): object {
-  const { nodes, redis, layout = 'classic', contract = 'classic', cache, cluster } = options
+  const { nodes, redis, layout = 'v3', contract = 'v3', cache, cluster } = options
   const listen = { host: '127.0.0.1', port, contract }
-  const ofManager = contract === 'newer'
+  const ofManager = contract === 'v4'
   const credentials = ofManager ? { mode: 'passthrough' } : { username: 'edge', password: nodePassword }
   // A user interface of releases 3.x sends the requests of all its users as one caller.
   const users = { users: 'users', roles: { browser: ['reader'], writer: ['administrator'] } }

@@ -47,7 +47,7 @@ export function printDetails(row: Row, say: Say): void {
       `replicas ${percent(cpu.replicas)}, simulator ${percent(cpu.cluster)}, Redis ${percent(cpu.redis)}, ` +
       `everything else ${percent(Math.max(0, others))}`,
   )
-  if (row.cluster.layout === 'newer') printMinutes(row, say)
+  if (row.cluster.layout === 'v4') printMinutes(row, say)
   say(`  calls since the start: ${row.calls.map(([path, number]) => `${count(number)} ${path}`).join(', ')}`)
   if (taken.logins.length > 0) say(`  ${count(taken.logins.length)} logins: ${spread(taken.logins)} ms`)
   if (way === 'direct') return
@@ -97,7 +97,7 @@ function missedGoals(row: Row, say: Say): number {
   // Five of the nine URLs are fresh for a second: these clients wait where the limit per minute permits fewer calls.
   const ofMany = {
     median: MEDIAN_MS,
-    p95: cluster.newer?.requestsPerMinute === undefined ? P95_MS : Number.POSITIVE_INFINITY,
+    p95: cluster.v4?.requestsPerMinute === undefined ? P95_MS : Number.POSITIVE_INFINITY,
   }
   const bounds = session.latency ?? (clients >= MIN_CLIENTS_FOR_LATENCY ? ofMany : undefined)
   const latency = [
@@ -112,7 +112,7 @@ function missedGoals(row: Row, say: Say): number {
     ...latency,
     { name: 'no errors', figure: errorsOf(taken.errors), reached: taken.errors.size === 0 && taken.times.length > 0 },
     { name: `at most ${MOST_IN_FLIGHT} in flight per node`, figure: String(most), reached: most <= MOST_IN_FLIGHT },
-    ...limitGoals(row, session.contract === 'newer' ? OWN_LIMIT_PER_MINUTE : undefined),
+    ...limitGoals(row, session.contract === 'v4' ? OWN_LIMIT_PER_MINUTE : undefined),
     { name: 'ages within the bounds', figure: tooOld.map(ageText).join(', ') || 'all', reached: tooOld.length === 0 },
   ]
   for (const { name, figure, reached } of goals) {
@@ -132,7 +132,7 @@ const OWN_LIMIT_PER_MINUTE = 270
 
 /** `goal`: fewer calls than the limit of a node. */
 function limitGoals({ nodes, cluster }: Row, goal: number | undefined): Goal[] {
-  const limit = goal ?? cluster.newer?.requestsPerMinute
+  const limit = goal ?? cluster.v4?.requestsPerMinute
   if (limit === undefined) return []
   const most = Math.max(...nodes.map(({ minute }) => minute))
   const refused = nodes.reduce((sum, node) => sum + node.refused, 0)

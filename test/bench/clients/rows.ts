@@ -68,8 +68,8 @@ interface Edge {
 /** Starts all processes for this row only, so that no row begins with the responses of another. */
 export async function measure(options: RowOptions): Promise<Row> {
   const { users } = options.session
-  const newer = users && { newer: { ...options.cluster.newer, users } }
-  const cluster = await startCluster({ ...options.cluster, ...newer })
+  const v4 = users && { v4: { ...options.cluster.v4, users } }
+  const cluster = await startCluster({ ...options.cluster, ...v4 })
   const edge = options.way === 'edge' ? await startEdge(cluster, options) : undefined
   try {
     return await measureOn(options, cluster, edge)
@@ -85,7 +85,7 @@ async function startEdge(
   { cluster, ttl, session: { contract } }: RowOptions,
 ): Promise<Edge> {
   const redis = await startRedis()
-  const { layout = 'classic' } = cluster
+  const { layout = 'v3' } = cluster
   const cache = ttl === undefined ? {} : { ttl: { manager: `${ttl}s`, cluster: `${ttl}s` } }
   return { redis, replicas: await startReplicas(2, { nodes, layout, contract, redis: redis.url, cache }) }
 }
@@ -152,7 +152,7 @@ async function measureOn(options: RowOptions, cluster: RunningCluster, edge: Edg
   }
 }
 
-/** Returns the header of each user of the newer contract. */
+/** Returns the header of each user of the v4 contract. */
 async function logInAll(url: string, credentials: readonly string[]): Promise<string[]> {
   const headers: string[] = []
   for (const authorization of credentials) {

@@ -3,10 +3,10 @@
  * thinks for one second, and requests the next GET of the table; after the last one it begins again. So a client
  * requests at most one URL per second, and an answer that takes long delays its next request (a closed loop).
  */
-import type { NewerUser } from '../../../packages/simulator/src/index.ts'
+import type { V4User } from '../../../packages/simulator/src/index.ts'
 import type { Contract, Endpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
+import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
 
 export interface DashboardGet {
   /** Path and query, as the user interface sends them. */
@@ -24,7 +24,7 @@ export interface Session {
   /** How the body of each success begins and ends. */
   readonly success: { readonly beginning: string; readonly ending: string }
   /** Users of the manager, divided evenly among the clients. Absent: the clients have one account at the edge. */
-  readonly users?: Readonly<Record<string, NewerUser>>
+  readonly users?: Readonly<Record<string, V4User>>
   /** The places of the GETs that clients send, in turn as the users are. Absent: all clients send all. */
   readonly turns?: readonly (readonly number[])[]
   /** Whether the manager refuses some of the GETs to some of the users. Such an answer is no error. */
@@ -33,7 +33,7 @@ export interface Session {
   readonly latency?: { readonly median: number; readonly p95: number }
 }
 
-const CLASSIC_GETS: readonly DashboardGet[] = [
+const V3_GETS: readonly DashboardGet[] = [
   { target: '/manager/info', path: '/manager/info', page: 'check of the API at each page load' },
   { target: '/cluster/status', path: '/cluster/status', page: 'check of the API at each page load' },
   { target: '/agents/summary', path: '/agents/summary', page: 'overview' },
@@ -47,7 +47,7 @@ const CLASSIC_GETS: readonly DashboardGet[] = [
 
 const INVENTORY = '/syscollector/:agent_id'
 
-const NEWER_GETS: readonly DashboardGet[] = [
+const V4_GETS: readonly DashboardGet[] = [
   { target: '/', path: '/', page: 'check of the API at each page load' },
   { target: '/cluster/status', path: '/cluster/status', page: 'check of the API at each page load' },
   { target: '/agents?agents_list=000', path: '/agents', page: 'check of the API at each page load' },
@@ -71,7 +71,7 @@ const NEWER_GETS: readonly DashboardGet[] = [
 ]
 
 const GETS_OF_USERS: readonly DashboardGet[] = [
-  ...NEWER_GETS,
+  ...V4_GETS,
   {
     target: '/agents/stats/distinct?fields=os.platform',
     path: '/agents/stats/distinct',
@@ -102,9 +102,9 @@ function usersOf(number: number, roles: typeof ROLES): NonNullable<Session['user
 
 /** Returns the session of many users of the manager with five roles, each of whom has an own login. */
 export function sessionOfUsers(number: number): Session {
-  const { newer } = sessions
+  const { v4 } = sessions
   return {
-    ...newer,
+    ...v4,
     gets: GETS_OF_USERS,
     users: usersOf(number, ROLES),
     turns: ROLES.map((role) =>
@@ -116,11 +116,11 @@ export function sessionOfUsers(number: number): Session {
 }
 
 export const sessions: Readonly<Record<Contract, Session>> = {
-  classic: { contract: 'classic', catalogue, gets: CLASSIC_GETS, success: { beginning: '{"error":0,', ending: '}' } },
-  newer: {
-    contract: 'newer',
-    catalogue: newerContract,
-    gets: NEWER_GETS,
+  v3: { contract: 'v3', catalogue, gets: V3_GETS, success: { beginning: '{"error":0,', ending: '}' } },
+  v4: {
+    contract: 'v4',
+    catalogue: v4Contract,
+    gets: V4_GETS,
     success: { beginning: '{"data":', ending: '"error":0}' },
     // A dashboard has one account for all who use it.
     users: usersOf(4, ['administrator', 'readonly']),
@@ -143,5 +143,5 @@ export function thinkTime(): number {
 /** Milliseconds after which a client gives up. */
 export const CLIENT_TIMEOUT_MS = 60_000
 
-/** Milliseconds after which a client of the newer contract logs in again. */
+/** Milliseconds after which a client of the v4 contract logs in again. */
 export const LOGIN_INTERVAL_MS = 15 * 60_000

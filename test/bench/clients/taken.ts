@@ -36,7 +36,7 @@ export interface Taken {
   readonly sources: Map<Source, number>
   /** By the position of the GET in the session. */
   readonly gets: readonly TakenGet[]
-  /** Milliseconds of each login of the newer contract. */
+  /** Milliseconds of each login of the v4 contract. */
   readonly logins: number[]
 }
 

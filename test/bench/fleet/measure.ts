@@ -173,9 +173,9 @@ class RunningFleet {
       wrong(`${rows} rows, ${seen.size} different ones, instead of ${read.rows}`)
   }
 
-  /** A client of the newer contract is a user of the manager, with a token. */
+  /** A client of the v4 contract is a user of the manager, with a token. */
   async #authorization(): Promise<string> {
-    if (modes[this.#mode].contract === 'classic') return basic('writer')
+    if (modes[this.#mode].contract === 'v3') return basic('writer')
     this.#token ??= logIn(this.#replicas.urls[0] ?? '')
     return `Bearer ${await this.#token}`
   }

@@ -22,18 +22,18 @@ export interface Fleet {
   readonly mode: FleetMode
 }
 
-/** Nodes of the classic layout in one of its modes, or of the newer one behind either contract. */
+/** Nodes of the v3 layout in one of its modes, or of the v4 one behind either contract. */
 export const modes = {
-  manager: { contract: 'classic', layout: 'classic', distribution: 'manager' },
-  edge: { contract: 'classic', layout: 'classic', distribution: 'edge' },
-  newer: { contract: 'classic', layout: 'newer', distribution: 'manager' },
-  'newer-contract': { contract: 'newer', layout: 'newer', distribution: 'manager' },
+  manager: { contract: 'v3', layout: 'v3', distribution: 'manager' },
+  edge: { contract: 'v3', layout: 'v3', distribution: 'edge' },
+  v4: { contract: 'v3', layout: 'v4', distribution: 'manager' },
+  'v4-contract': { contract: 'v4', layout: 'v4', distribution: 'manager' },
 } as const
 export type FleetMode = keyof typeof modes
 
 const PAGE = 500
 /** The rows that the edge requests at once. */
-const ROWS_PER_CALL = { classic: 1000, newer: 5000 } as const
+const ROWS_PER_CALL = { v3: 1000, v4: 5000 } as const
 
 function walk(path: string, rows: number): Pick<FleetRead, 'urls' | 'rows'> {
   const sign = path.includes('?') ? '&' : '?'
@@ -54,7 +54,7 @@ function walkOf(path: string, rows: number, mode: FleetMode): FleetRead {
 
 /** The path of the members of a group. */
 export function membersOf({ mode, group }: Pick<Fleet, 'mode' | 'group'>): string {
-  return mode === 'newer-contract' ? `/groups/${group}/agents` : `/agents/groups/${group}`
+  return mode === 'v4-contract' ? `/groups/${group}/agents` : `/agents/groups/${group}`
 }
 
 export function fleetReads(fleet: Fleet): readonly FleetRead[] {
@@ -64,14 +64,14 @@ export function fleetReads(fleet: Fleet): readonly FleetRead[] {
     walkOf('/agents', agents, mode),
     { name: 'walk by 500, other order', ...walk('/agents?sort=-name', agents), calls: 0 },
     one('/agents?sort=name&limit=20', 0),
-    // Nodes of the newer layout have other states than the classic contract.
-    one('/agents?status=active&limit=500&offset=50', mode === 'newer' ? 1 : 0),
+    // Nodes of the v4 layout have other states than the v3 contract.
+    one('/agents?status=active&limit=500&offset=50', mode === 'v4' ? 1 : 0),
     one('/agents?select=id,name,status&limit=500&offset=100', 0),
     // A search also finds keys, which no response has.
     one('/agents?search=web&limit=100', 1),
     one('/agents?q=id<300;name~db&limit=100', 0),
     one('/agents?sort=version&limit=20', 1),
-    ...(mode === 'newer-contract' ? newerOnly(fleet) : classicOnly(fleet)),
+    ...(mode === 'v4-contract' ? v4Only(fleet) : v3Only(fleet)),
     walkOf(membersOf(fleet), members, mode),
     one('/agents/stats/distinct?fields=os.platform', 1),
     one('/agents/no_group?limit=500', 1),
@@ -79,22 +79,22 @@ export function fleetReads(fleet: Fleet): readonly FleetRead[] {
     one('/syscollector/001/packages', mode === 'edge' ? 2 : 1),
     one('/cluster/nodes', 1),
     one('/cluster/healthcheck', 1),
-    ...(mode === 'newer-contract' ? [] : joined(fleet)),
+    ...(mode === 'v4-contract' ? [] : joined(fleet)),
   ]
 }
 
-function classicOnly({ mode }: Fleet): readonly FleetRead[] {
-  const isNewer = mode === 'newer'
+function v3Only({ mode }: Fleet): readonly FleetRead[] {
+  const isV4 = mode === 'v4'
   return [
-    one('/agents/summary', isNewer ? 2 : 1),
-    one('/summary/agents', isNewer ? 2 : 1),
+    one('/agents/summary', isV4 ? 2 : 1),
+    one('/summary/agents', isV4 ? 2 : 1),
     one('/agents/groups', 1),
     one('/agents/001', 1),
   ]
 }
 
 /** The master joins the rows of all agents. */
-function newerOnly({ agents }: Fleet): readonly FleetRead[] {
+function v4Only({ agents }: Fleet): readonly FleetRead[] {
   const packages = '/experimental/syscollector/packages'
   return [
     one('/agents/summary/status', 1),
@@ -116,6 +116,6 @@ function joined({ nodes, mode }: Fleet): readonly FleetRead[] {
   return [
     cut('/experimental/syscollector/packages?limit=500'),
     cut('/experimental/syscollector/hardware?sort=-ram_total&limit=20'),
-    one('/cluster/*/info', mode === 'newer' ? price : nodes),
+    one('/cluster/*/info', mode === 'v4' ? price : nodes),
   ]
 }

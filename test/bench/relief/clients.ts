@@ -65,13 +65,13 @@ function bulkTargets(): readonly string[] {
 }
 
 const BULK = bulkTargets()
-export const DASHBOARD = sessions.classic.gets.map(({ target }: DashboardGet) => target)
+export const DASHBOARD = sessions.v3.gets.map(({ target }: DashboardGet) => target)
 
 /** Starts the clients of a party. The returned function ends them and resolves when their last answers have arrived. */
 export function startParty(party: Party, place: Place, onAnswer: (answer: Answer) => void): () => Promise<void> {
   const { kind, clients, user = 'browser' } = party
   const { urls, throughEdge } = place
-  const expected = { success: sessions.classic.success, throughEdge }
+  const expected = { success: sessions.v3.success, throughEdge }
   const authorization = place.authorizationOf(user)
   const headers = 'Host: manager\r\nwazuh-app-version: 3.11.5\r\n'
   // The clients of the manager open a connection for each request, as its user interface does.

@@ -55,7 +55,7 @@ function endInterval(): void {
 function minuteReport(): MinuteReport {
   return Object.fromEntries(
     simulator.nodes.map(({ name }) => {
-      return [name, { most: minutes[name] ?? 0, refused: simulator.newer.refusedRequests(name) }]
+      return [name, { most: minutes[name] ?? 0, refused: simulator.v4.refusedRequests(name) }]
     }),
   )
 }

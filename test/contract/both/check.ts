@@ -99,10 +99,10 @@ function formsOf({ id, returns_seed }: ContractEndpoint): RegExp {
 }
 
 /** Returns both facts in one line if they differ. */
-export function differenceOf(classic: Facts, newer: Facts): string | undefined {
-  const [before, after] = [lineOf(classic), lineOf(newer)]
+export function differenceOf(v3: Facts, v4: Facts): string | undefined {
+  const [before, after] = [lineOf(v3), lineOf(v4)]
   if (before !== after) return `${before} → ${after}`
-  return classic.total === newer.total ? undefined : 'another total'
+  return v3.total === v4.total ? undefined : 'another total'
 }
 
 function lineOf({ status, error, form }: Facts): string {

@@ -1,5 +1,5 @@
 /**
- * Requests whose status, code, form of data or total differs in front of the newer layout. Each row must occur, and
+ * Requests whose status, code, form of data or total differs in front of the v4 layout. Each row must occur, and
  * nothing else may differ. docs/contract-decisions.md ("In front of releases 4.x") has all that clients can notice.
  */
 export interface Known {
@@ -18,7 +18,7 @@ export const knownDifferences: readonly Known[] = [
   {
     requests: /^GET \/agents\/:agent_id\/upgrade_result (?:\?timeout|plain)$/,
     difference: '200/3021 → 200/1716',
-    why: 'a node returns at once that there is no task; a classic one waits for the agent',
+    why: 'a node returns at once that there is no task; a v3 one waits for the agent',
   },
   {
     requests: /^PUT \/agents\/:agent_id\/upgrade (?:\?wpk_repo|\?use_http|\?force=0|plain)$/,
@@ -68,7 +68,7 @@ export const knownDifferences: readonly Known[] = [
   {
     requests: /^GET \/agents\/outdated \?select of an unknown field$/,
     difference: 'collection → 200/1724',
-    why: 'the simulated classic nodes do not check the fields of this collection',
+    why: 'the simulated v3 nodes do not check the fields of this collection',
   },
   {
     requests: /^GET \/agents\/outdated \?limit$/,

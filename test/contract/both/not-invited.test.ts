@@ -4,22 +4,22 @@ import { connect } from 'node:net'
 import t from 'tap'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
+import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
 import { startEdge } from '../../support/edge.ts'
 
 const TYPES = ['application/json', 'application/octet-stream', 'application/xml']
 
 t.test('no record of either contract invites a body that will be refused', async (t) => {
-  const simulator = await startSimulator({ layout: 'newer', workers: 0, agents: 3, password: 'only-for-tests' })
+  const simulator = await startSimulator({ layout: 'v4', workers: 0, agents: 3, password: 'only-for-tests' })
   t.teardown(() => simulator.close())
-  const settings = { listen: { secondPort: 0 }, cluster: { layout: 'newer' } }
+  const settings = { listen: { secondPort: 0 }, cluster: { layout: 'v4' } }
   const edge = await startEdge({ nodes: simulator.nodes, password: 'only-for-tests', settings })
   t.teardown(() => edge.close())
   const logIn = { method: 'POST', headers: { authorization: edge.authorization('admin') } }
   const token = await (await fetch(`${edge.secondUrl}/security/user/authenticate?raw=true`, logIn)).text()
   const contracts = {
-    classic: { records: catalogue, port: portOf(edge.url), authorization: edge.authorization('admin') },
-    newer: { records: newerContract, port: portOf(edge.secondUrl), authorization: `Bearer ${token}` },
+    v3: { records: catalogue, port: portOf(edge.url), authorization: edge.authorization('admin') },
+    v4: { records: v4Contract, port: portOf(edge.secondUrl), authorization: `Bearer ${token}` },
   }
   for (const [name, { records, port, authorization }] of Object.entries(contracts)) {
     const invited: string[] = []
@@ -30,7 +30,7 @@ t.test('no record of either contract invites a body that will be refused', async
       const excluded = [[valid, 'text/plain']]
       for (const type of TYPES) {
         if (record.path !== valid) excluded.push([record.path.replaceAll(/:\w+/g, '!'), type])
-        if (record.strictQuery || name === 'newer') excluded.push([`${valid}?nosuch=1`, type])
+        if (record.strictQuery || name === 'v4') excluded.push([`${valid}?nosuch=1`, type])
       }
       for (const [target, type] of excluded) {
         const head = `${record.method} ${target} HTTP/1.1\r\nHost: edge\r\nAuthorization: ${authorization}\r\n`

@@ -17,23 +17,23 @@ export async function runContractSuite(t: Test, mode: Mode): Promise<void> {
   t.equal(endpoints.length, contract.meta.counts.endpoints, 'every endpoint of the interface document')
   const now = new Date()
   const edges = {
-    classic: await startContractEdge('classic', mode, now),
-    newer: await startContractEdge('newer', mode, now),
+    v3: await startContractEdge('v3', mode, now),
+    v4: await startContractEdge('v4', mode, now),
   }
-  t.teardown(() => Promise.all([edges.classic.close(), edges.newer.close()]))
-  const requests = await makeRequests(edges.classic)
+  t.teardown(() => Promise.all([edges.v3.close(), edges.v4.close()]))
+  const requests = await makeRequests(edges.v3)
   const outcomes = {
-    classic: await sendAll(edges.classic, requests),
-    newer: await sendAll(edges.newer, requests),
+    v3: await sendAll(edges.v3, requests),
+    v4: await sendAll(edges.v4, requests),
   }
-  for (const layout of ['classic', 'newer'] as const) {
+  for (const layout of ['v3', 'v4'] as const) {
     t.test(`the ${layout} layout meets the contract`, (t) => meetsContract(t, layout, outcomes[layout]))
     t.strictSame(edges[layout].thrown, [], `nothing failed inside the simulated ${layout} nodes`)
   }
   t.test('both layouts give the same status, code, form and total', (t) => areEqual(t, outcomes))
 }
 
-/** Takes the values of filters from the rows that the classic nodes return. */
+/** Takes the values of filters from the rows that the v3 nodes return. */
 async function makeRequests(edge: ContractEdge): Promise<ContractRequest[]> {
   const requests: ContractRequest[] = []
   for (const endpoint of endpoints) {
@@ -73,14 +73,14 @@ function meetsContract(t: Test, layout: Layout, outcomes: Outcomes): void {
 
 function areEqual(t: Test, outcomes: Readonly<Record<Layout, Outcomes>>): void {
   const seen = new Set<RegExp>()
-  for (const [request, classic] of outcomes.classic) {
-    const newer = outcomes.newer.get(request)
-    if (newer === undefined) throw new Error(`not sent: ${request.url}`)
-    const difference = differenceOf(factsOf(classic), factsOf(newer))
+  for (const [request, v3] of outcomes.v3) {
+    const v4 = outcomes.v4.get(request)
+    if (v4 === undefined) throw new Error(`not sent: ${request.url}`)
+    const difference = differenceOf(factsOf(v3), factsOf(v4))
     if (difference === undefined) continue
     const name = `${request.endpoint.id} ${request.what}`
     const known = knownDifferences.find((row) => row.requests.test(name) && row.difference === difference)
-    if (known === undefined) t.fail(`${name} (${request.url}): ${difference}; ${newer.text.slice(0, 150)}`)
+    if (known === undefined) t.fail(`${name} (${request.url}): ${difference}; ${v4.text.slice(0, 150)}`)
     else seen.add(known.requests)
   }
   const unused = knownDifferences.filter(({ requests }) => !seen.has(requests)).map(({ requests }) => String(requests))

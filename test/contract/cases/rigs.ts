@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
-import { type NewerUser, type Simulator, startSimulator } from '../../../packages/simulator/src/index.ts'
+import { type Simulator, startSimulator, type V4User } from '../../../packages/simulator/src/index.ts'
 import { merge, type Settings, startEdge } from '../../support/edge.ts'
 import { type Ended, program } from '../../system/process/program.ts'
 import { authority, type Pair } from '../../unit/upstream/certificates.ts'
@@ -131,8 +131,8 @@ function callsOf(stub: StubNode | undefined, simulator: Simulator | undefined): 
 
 function worldOf({ clockOffsetSeconds = 0, users, ...world }: NonNullable<Rig['simulate']>) {
   const offset = clockOffsetSeconds * 1000
-  const newer = users === undefined ? {} : { newer: { users: users as Readonly<Record<string, NewerUser>> } }
-  return { ...world, ...newer, password: PASSWORD, now: () => new Date(Date.now() + offset) }
+  const v4 = users === undefined ? {} : { v4: { users: users as Readonly<Record<string, V4User>> } }
+  return { ...world, ...v4, password: PASSWORD, now: () => new Date(Date.now() + offset) }
 }
 
 function settingsOf(rig: Rig, folder: string): Settings {

@@ -137,7 +137,7 @@ export const ASSERTING = ['expect', 'calls', 'log', 'openFiles', 'audit', 'hands
 const rig = closed({
   simulate: optional(
     closed({
-      layout: optional(Type.Enum(['classic', 'newer'])),
+      layout: optional(Type.Enum(['v3', 'v4'])),
       agents: optional(count),
       workers: optional(count),
       clockOffsetSeconds: optional(Type.Integer()),

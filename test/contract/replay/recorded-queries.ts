@@ -1,4 +1,4 @@
-/** The requests for collections in the recordings of a classic cluster, and the rows that were recorded for each. */
+/** The requests for collections in the recordings of a v3 cluster, and the rows that were recorded for each. */
 import { engineCollectionOf } from '../../support/engine/collections.ts'
 import type { EngineItem } from '../../support/engine/outcome.ts'
 import { json, recorded } from './exchanges.ts'

@@ -1,6 +1,6 @@
 /** Every recorded response has the form that the OpenAPI document describes. */
 import t, { type Test } from 'tap'
-import { classicAnswers, translatedAnswers } from './recorded.ts'
+import { translatedAnswers, v3Answers } from './recorded.ts'
 import { type Answer, faultsOf } from './validator.ts'
 
 /** Reports each fault of an operation once, with the number of responses that have it. */
@@ -21,14 +21,14 @@ function reportFaults(t: Test, answers: readonly Answer[]): void {
   )
 }
 
-const classic = classicAnswers()
+const v3 = v3Answers()
 
-t.test('recorded responses of classic nodes have their schema', async (t) => {
-  t.ok(classic.length > 1100, `${classic.length} responses`)
-  reportFaults(t, classic)
+t.test('recorded responses of v3 nodes have their schema', async (t) => {
+  t.ok(v3.length > 1100, `${v3.length} responses`)
+  reportFaults(t, v3)
 })
 
-t.test('recorded responses of newer nodes, translated, have their schema', async (t) => {
+t.test('recorded responses of v4 nodes, translated, have their schema', async (t) => {
   const translated = await translatedAnswers(t)
   t.ok(translated.length > 900, `${translated.length} responses`)
   reportFaults(t, translated)
@@ -36,7 +36,7 @@ t.test('recorded responses of newer nodes, translated, have their schema', async
 
 t.test('a response with a planted fault does not have its schema', async (t) => {
   const sample = (url: string) => {
-    const found = classic.find((answer) => answer.url === url && answer.status === 200)
+    const found = v3.find((answer) => answer.url === url && answer.status === 200)
     if (found === undefined) throw new Error(`${url} is not recorded`)
     t.same(faultsOf(found), [], `${url} as it was recorded`)
     return found

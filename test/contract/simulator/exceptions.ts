@@ -1,11 +1,11 @@
-/** Where the simulated newer layout differs from the recorded cluster on purpose. */
+/** Where the simulated v4 layout differs from the recorded cluster on purpose. */
 
 /** Lines of the recording by the reason for which the simulated response has another status or other codes. */
 const reasons: readonly (readonly [why: string, lines: readonly number[]])[] = [
   ['agent 004 had a row in the recorded database of agents, but had never connected', [258, 683, 1322]],
   ['the recorded nodes had osquery configured', [319, 320]],
   ['the simulated master runs daemons that the recorded one did not use', [330, 343, 344, 347, 348, 349]],
-  ['no classic endpoint is translated to this call', [1066]],
+  ['no v3 endpoint is translated to this call', [1066]],
   ['the recorded response came from the cache of the node, which this replay switches off', [478]],
   ['the recorded node had created a database for agent 008 meanwhile', [731, 759, 786, 832, 857, 907, 934, 960]],
   ['an agent was not yet in the recorded database of agents', [1159, 1262]],

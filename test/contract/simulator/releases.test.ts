@@ -1,10 +1,10 @@
 /** The simulated cluster has the calls and parameters of the release that it is started as. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { callsOf } from '../../../packages/simulator/src/newer/calls/index.ts'
-import { startNewer } from '../../../packages/simulator/test/newer/ask.ts'
+import { callsOf } from '../../../packages/simulator/src/v4/calls/index.ts'
+import { startV4 } from '../../../packages/simulator/test/v4/ask.ts'
 import { SIMULATED_OPERATIONS, simulatedOperations } from '../../support/documents/simulated-operations.ts'
-import { DESCRIBED, operationsOf } from '../newer/newer-contract.ts'
+import { DESCRIBED, operationsOf } from '../v4/v4-contract.ts'
 
 const COMMON = ['pretty', 'wait_for_complete'] as const
 const nameOf = ({ method, path }: { readonly method: string; readonly path: string }) =>
@@ -44,7 +44,7 @@ for (const minor of DESCRIBED) {
 t.test(
   'a cluster of release 4.9 has one path for files of groups, and 404 for those of earlier releases',
   async (t) => {
-    const { ask } = await startNewer(t, { agents: 1, version: '4.9.0' })
+    const { ask } = await startV4(t, { agents: 1, version: '4.9.0' })
     const path = '/groups/default/files/agent.conf'
     t.equal((await ask(`GET ${path}/json`)).status, 404)
     const parsed = await ask(`GET ${path}`)

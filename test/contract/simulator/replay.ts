@@ -1,7 +1,7 @@
-/** Sends recorded requests of a newer cluster to the simulator, and compares the shapes of the responses. */
+/** Sends recorded requests of a v4 cluster to the simulator, and compares the shapes of the responses. */
 import type { Simulator } from '../../../packages/simulator/src/index.ts'
-import { basic, call, type NewerReply, parseBody } from '../../../packages/simulator/test/newer/ask.ts'
-import { type NewerExchange, recordedNewer } from '../newer/exchanges.ts'
+import { basic, call, parseBody, type V4Reply } from '../../../packages/simulator/test/v4/ask.ts'
+import { recordedV4, type V4Exchange } from '../v4/exchanges.ts'
 import { startRecordedCluster, USERS } from './world.ts'
 
 /** The outcome of a response: HTTP status, code of the error or `error`, and the codes of failed items. */
@@ -34,7 +34,7 @@ function addValue(into: Set<string>, path: string, value: unknown): void {
 }
 
 /** Returns the path of a call with `{}` in place of the names of objects. */
-function templateOf({ request }: NewerExchange): string {
+function templateOf({ request }: V4Exchange): string {
   const path = request.path.split('?')[0] ?? ''
   const [method, template] = [request.method, path.replaceAll(/\/\d+(?=\/|$)/g, '/{id}')]
   return `${method} ${template
@@ -44,7 +44,7 @@ function templateOf({ request }: NewerExchange): string {
 }
 
 interface Client {
-  ask(exchange: NewerExchange): Promise<NewerReply>
+  ask(exchange: V4Exchange): Promise<V4Reply>
 }
 
 /** Logs each user in at each node once. */
@@ -100,7 +100,7 @@ export async function replay(): Promise<Replayed> {
   const differences: Difference[] = []
   const shapes = new Map<string, { readonly recorded: Set<string>; readonly simulated: Set<string> }>()
   const thrown: unknown[] = []
-  const exchanges = recordedNewer().filter(isRepeatable)
+  const exchanges = recordedV4().filter(isRepeatable)
   const parts = [
     exchanges.filter(({ line }) => line < SECOND_PART),
     exchanges.filter(({ line }) => line >= SECOND_PART),
@@ -134,14 +134,14 @@ export async function replay(): Promise<Replayed> {
 }
 
 /** Not the exchanges about logging in, which were recorded without their credentials, and not those without an answer. */
-function isRepeatable({ user, request, response }: NewerExchange): boolean {
+function isRepeatable({ user, request, response }: V4Exchange): boolean {
   return user !== '(explicit)' && response.status !== 0 && !request.path.startsWith('/security/')
 }
 
 const lost = new WeakSet<Simulator>()
 
 /** A node was stopped for some exchanges; nodes are up again before the next exchange, and so is an API that hung. */
-async function setState(simulator: Simulator, { note, request }: NewerExchange): Promise<void> {
+async function setState(simulator: Simulator, { note, request }: V4Exchange): Promise<void> {
   const isLost = note.startsWith('worker-2 ')
   if (isLost && !lost.has(simulator)) {
     await simulator.faults.set('worker-2', { nodeDown: true })
@@ -150,5 +150,5 @@ async function setState(simulator: Simulator, { note, request }: NewerExchange):
     await simulator.faults.clear('worker-2')
     lost.delete(simulator)
   }
-  if (!request.path.includes('search=')) simulator.newer.restartApi('master')
+  if (!request.path.includes('search=')) simulator.v4.restartApi('master')
 }

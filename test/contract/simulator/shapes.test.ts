@@ -2,7 +2,7 @@ import t from 'tap'
 import { differentContent, differentState } from './exceptions.ts'
 import { replay } from './replay.ts'
 
-t.test('the simulated newer layout answers recorded requests as the recorded cluster did', async (t) => {
+t.test('the simulated v4 layout answers recorded requests as the recorded cluster did', async (t) => {
   const { requests, thrown, differences, shapes } = await replay()
   t.ok(requests > 1500, `${requests} requests`)
   t.same(thrown, [], 'no defect of the simulator')

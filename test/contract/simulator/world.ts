@@ -78,8 +78,8 @@ export const USERS = {
 } as const
 
 export async function startRecordedCluster(): Promise<Simulator> {
-  const newer = { users: USERS, executionLimit: 50, ownCacheMs: 0 }
-  const simulator = await startSimulator({ layout: 'newer', agents: 0, workers: 2, seed: 5, newer })
+  const v4 = { users: USERS, executionLimit: 50, ownCacheMs: 0 }
+  const simulator = await startSimulator({ layout: 'v4', agents: 0, workers: 2, seed: 5, v4 })
   const { world } = simulator
   world.groups.clear()
   const files = new Map([['agent.conf', CONF]])

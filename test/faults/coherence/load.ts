@@ -8,8 +8,8 @@ import { isNotCarriedOut } from './write-log.ts'
 
 export interface LoadOptions {
   readonly replicas: readonly string[]
-  /** Of the port for the newer contract of each replica: half of all requests are sent there. Absent: there is none. */
-  readonly newer?: ReadonlyMap<string, string>
+  /** Of the port for the v4 contract of each replica: half of all requests are sent there. Absent: there is none. */
+  readonly v4?: ReadonlyMap<string, string>
   /** Resolves to the value that a write has set, if its response does not name it. */
   readonly writtenValue?: (path: string) => Promise<number>
   readonly operations: number
@@ -137,16 +137,16 @@ export function startLoad(options: LoadOptions): Running {
     return text
   }
 
-  /** Returns the same read or write in the newer contract. */
-  function inNewer(path: string): string {
+  /** Returns the same read or write in the v4 contract. */
+  function inV4(path: string): string {
     return path.replace(/^\/agents\/(\d+)$/, '/agents?agents_list=$1')
   }
 
   async function send(method: 'GET' | 'PUT', by: string, path: string): Promise<Reply | undefined> {
-    const newer = options.newer !== undefined && random.chance(0.5) ? options.newer.get(by) : undefined
-    return newer === undefined
+    const v4 = options.v4 !== undefined && random.chance(0.5) ? options.v4.get(by) : undefined
+    return v4 === undefined
       ? exchange({ method, by, url: by + path, path })
-      : exchange({ method, by, url: newer + inNewer(path), path, tokenFrom: newer })
+      : exchange({ method, by, url: v4 + inV4(path), path, tokenFrom: v4 })
   }
 
   const requested = new Set<string>()
@@ -275,9 +275,9 @@ interface Exchange {
   /** URL of the replica. */
   readonly by: string
   readonly url: string
-  /** In the classic contract. */
+  /** In the v3 contract. */
   readonly path: string
-  /** The port of the newer contract, which issues the token. Absent: the request has name and password. */
+  /** The port of the v4 contract, which issues the token. Absent: the request has name and password. */
   readonly tokenFrom?: string
 }
 
@@ -286,7 +286,7 @@ interface Row {
   readonly value: number
 }
 
-/** The row of an agent. `registerIP`: its register, in the newer layout. */
+/** The row of an agent. `registerIP`: its register, in the v4 layout. */
 type AnyRow = Row | { readonly id: string; readonly registerIP: string }
 interface Body {
   readonly data: AnyRow | { readonly items: readonly AnyRow[] } | { readonly affected_items: readonly AnyRow[] }

@@ -1,6 +1,6 @@
 /**
  * The long coherence checks (`npm run check:coherence`): 50,000 operations under faults without a violation, as many whose
- * reads are computed from snapshots, as many of clients of both contracts in front of the newer layout, as many of each of
+ * reads are computed from snapshots, as many of clients of both contracts in front of the v4 layout, as many of each of
  * these in the worst hour (outages of all nodes and of Redis, with stale responses), as many while single links have faults,
  * with two and with three replicas, recorded runs that must be executions of the specification, then as many for each planted
  * defect, each of which must cause a violation. `npm run check:protocol` explores the protocol itself.
@@ -113,7 +113,7 @@ function proofOf(reads: 'registers' | 'snapshots', worstHour: boolean): Proof {
 
 async function checkProtocol(
   reads: 'registers' | 'snapshots',
-  contracts: 'classic' | 'both' = 'classic',
+  contracts: 'v3' | 'both' = 'v3',
   worstHour = false,
 ): Promise<void> {
   const proof = proofOf(reads, worstHour)
@@ -152,9 +152,9 @@ async function checkPlanted(defect: string): Promise<void> {
   const own = worstHourPlanted[defect] ?? { links: defect === IMPATIENT && 'latency' }
   const isWorstHour = Object.hasOwn(worstHourPlanted, defect)
   const counts = 'chaos' in own || own.links ? [2, 3] : [3]
-  const classic = counts.map((replicas) => [replicas, 'classic'] as const)
-  // Only nodes of the classic layout have a cache to bypass.
-  const runs = defect === 'no bypass' ? classic : [...classic, [3, 'both'] as const]
+  const v3 = counts.map((replicas) => [replicas, 'v3'] as const)
+  // Only nodes of the v3 layout have a cache to bypass.
+  const runs = defect === 'no bypass' ? v3 : [...v3, [3, 'both'] as const]
   for (const [replicas, contracts] of runs) {
     const found = await run({
       ...size,
@@ -184,7 +184,7 @@ for (const part of parts) {
     await checkProtocol('snapshots', 'both')
   } else if (part === 'worst hour') {
     for (const reads of ['registers', 'snapshots'] as const)
-      for (const contracts of ['classic', 'both'] as const) await checkProtocol(reads, contracts, true)
+      for (const contracts of ['v3', 'both'] as const) await checkProtocol(reads, contracts, true)
     if (fault === undefined) await checkLinks(2, true)
   } else if (part === 'traces') for (const replicas of [2, 3]) await checkTraces(replicas)
   else if (part === 'links') for (const replicas of [2, 3]) await checkLinks(replicas)

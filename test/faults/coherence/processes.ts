@@ -66,8 +66,8 @@ export interface Upstream {
 
 export interface Replica {
   readonly url: string
-  /** Of its port for the newer contract; empty: it has none. */
-  readonly newerUrl: string
+  /** Of its port for the v4 contract; empty: it has none. */
+  readonly v4Url: string
   readonly pid: number
   readonly operationsUrl: string
   memory(): Promise<MemoryUse>
@@ -84,7 +84,7 @@ export interface ReplicaOptions {
   readonly upstream: string
   /** Absent: nothing is shared. */
   readonly redis?: string
-  /** Default classic. With `newer`, the replica has a port for each contract. */
+  /** Default v3. With `v4`, the replica has a port for each contract. */
   readonly layout?: Layout
   /** A key of `planted`. */
   readonly fault?: string
@@ -103,7 +103,7 @@ export const BUILT = 'dist'
 export const authorization = `Basic ${Buffer.from('admin:admin-pw').toString('base64')}`
 
 /** Starts `nodes` nodes that share their registers, in one process. */
-export async function startUpstream(how: UpstreamBehavior, nodes = 1, layout: Layout = 'classic'): Promise<Upstream> {
+export async function startUpstream(how: UpstreamBehavior, nodes = 1, layout: Layout = 'v3'): Promise<Upstream> {
   const child = forkScript(new URL('upstream.ts', import.meta.url), [String(nodes), layout])
   const { ports } = await nextMessage<{ ports: readonly number[] }>(child)
   child.send(how)
@@ -131,10 +131,10 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const folder = await mkdtemp(join(tmpdir(), 'manager-edge-replica-'))
   const file = join(folder, 'edge.yaml')
   const [port, operationsPort] = [await freePort(), await freePort()]
-  const newerPort = options.layout === 'newer' ? await freePort() : undefined
+  const v4Port = options.layout === 'v4' ? await freePort() : undefined
   // Cost 4 is the minimum of bcrypt: a test needs no protection against guessing.
   await writeFile(join(folder, 'users'), `admin:${await hash('admin-pw', 4)}\n`, { mode: 0o600 })
-  await writeFile(file, stringify(settings({ port, newerPort, operationsPort }, options)))
+  await writeFile(file, stringify(settings({ port, v4Port, operationsPort }, options)))
   const run = async (): Promise<ChildProcess> => {
     if (options.build !== undefined) return startBuild(options.build, file, port)
     const next = forkScript(new URL('replica.ts', import.meta.url), [file, options.fault ?? ''])
@@ -147,7 +147,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   let child = await run()
   return {
     url: `http://127.0.0.1:${port}`,
-    newerUrl: newerPort === undefined ? '' : `http://127.0.0.1:${newerPort}`,
+    v4Url: v4Port === undefined ? '' : `http://127.0.0.1:${v4Port}`,
     get pid() {
       return child.pid ?? 0
     },
@@ -198,23 +198,23 @@ async function startBuild(build: string, file: string, port: number): Promise<Ch
 
 interface Ports {
   readonly port: number
-  readonly newerPort: number | undefined
+  readonly v4Port: number | undefined
   readonly operationsPort: number
 }
 
 function settings(
-  { port, newerPort, operationsPort }: Ports,
+  { port, v4Port, operationsPort }: Ports,
   { upstream, redis, inFlight = 64, timeout = '20s', cache = {} }: ReplicaOptions,
 ): object {
   return {
-    listen: { host: '127.0.0.1', port, ...(newerPort !== undefined && { secondPort: newerPort }) },
+    listen: { host: '127.0.0.1', port, ...(v4Port !== undefined && { secondPort: v4Port }) },
     operations: { host: '127.0.0.1', port: operationsPort, metrics: 'open' },
     cluster: {
       discover: false,
-      ...(newerPort !== undefined && { layout: 'newer' }),
+      ...(v4Port !== undefined && { layout: 'v4' }),
       nodes: [{ name: 'master', type: 'master', url: upstream }],
       credentials: { username: 'edge', password: 'only-for-tests' },
-      limits: { inFlight, queue: 10_000, timeout, ...(newerPort !== undefined && { perMinute: 0 }) },
+      limits: { inFlight, queue: 10_000, timeout, ...(v4Port !== undefined && { perMinute: 0 }) },
     },
     cache: { ...(redis !== undefined && { redis: { url: redis } }), ...cache },
     access: { users: 'users', roles: { admin: ['administrator'] }, limits: { requestsPerSecond: 1_000_000 } },

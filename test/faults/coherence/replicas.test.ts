@@ -42,7 +42,7 @@ t.test('two replicas never return an old value while single links have faults', 
   t.ok(report.hits > 0, 'some reads are cache hits')
 })
 
-for (const contracts of ['classic', 'both'] as const) {
+for (const contracts of ['v3', 'both'] as const) {
   t.test(`only reads marked detail=without-redis are old in the worst hour, contracts: ${contracts}`, async (t) => {
     // The faults are drawn at random, and both kinds of reads must be tried.
     const until: RunOptions['until'] = ({ inOutage, withoutRedis }) => inOutage > 0 && withoutRedis > 0
@@ -91,12 +91,12 @@ t.test('the check finds a writer that does not wait for Redis over its slow link
 })
 
 for (const [fault, contracts] of [
-  ['no fence', 'classic'],
+  ['no fence', 'v3'],
   ['no fence', 'both'],
-  ['no epochs', 'classic'],
+  ['no epochs', 'v3'],
   ['no epochs', 'both'],
-  ['no bypass', 'classic'],
-  ['no snapshot epochs', 'classic'],
+  ['no bypass', 'v3'],
+  ['no snapshot epochs', 'v3'],
 ] as const) {
   t.test(`the check finds the violations with: ${fault}, contracts: ${contracts}`, async (t) => {
     const reads = fault === 'no snapshot epochs' ? 'snapshots' : 'registers'

@@ -23,8 +23,8 @@ export interface RunOptions {
   readonly replicas?: number
   /** Default `registers`: see LoadOptions. */
   readonly reads?: 'registers' | 'snapshots'
-  /** `both`: each replica serves both contracts in front of the newer layout, and each request is sent to one of them. */
-  readonly contracts?: 'classic' | 'both'
+  /** `both`: each replica serves both contracts in front of the v4 layout, and each request is sent to one of them. */
+  readonly contracts?: 'v3' | 'both'
   /** Inject faults meanwhile; a name: this fault only. */
   readonly chaos: boolean | string
   /**
@@ -80,7 +80,7 @@ export async function run(options: RunOptions): Promise<Report> {
     reads,
   } = options
   const heedsBypass = fault !== 'no bypass'
-  const layout = options.contracts === 'both' ? 'newer' : 'classic'
+  const layout = options.contracts === 'both' ? 'v4' : 'v3'
   const held = fault === undefined ? 0 : (HELD_MS[fault] ?? 0)
   const upstream = await startUpstream({ delay: fault === undefined ? 4 : 20, held, heedsBypass }, 1, layout)
   const redis = await startRedis()
@@ -105,8 +105,8 @@ export async function run(options: RunOptions): Promise<Report> {
   try {
     const load = startLoad({
       replicas: replicas.map(({ url }) => url),
-      ...(layout === 'newer' && {
-        newer: new Map(replicas.map(({ url, newerUrl }) => [url, newerUrl])),
+      ...(layout === 'v4' && {
+        v4: new Map(replicas.map(({ url, v4Url }) => [url, v4Url])),
         writtenValue: async (path) => Number(await (await fetch(`${upstream.url}${VALUE_PATH}?path=${path}`)).text()),
       }),
       operations,
@@ -166,7 +166,7 @@ async function startReplicas(
   const links: Link[] = []
   const start = async (_: unknown, at: number): Promise<Replica> => {
     const other = at === 0 && beside !== undefined ? { build: beside, cache: {} } : {}
-    const layout = contracts === 'both' ? 'newer' : 'classic'
+    const layout = contracts === 'both' ? 'v4' : 'v3'
     const common = { upstream, redis: redis.url, layout, cache } as const
     const parts: ReplicaOptions = { ...common, ...(fault && { fault }), ...other }
     if (linkOption === false) return startReplica(parts)

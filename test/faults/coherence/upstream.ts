@@ -1,12 +1,12 @@
 /**
  * A process in place of the manager. Each agent has a register, which every write increments. Like a real manager of the
- * classic layout, it caches each GET by its URL alone for 750 ms, unless the header `x-apicache-bypass` is set.
+ * v3 layout, it caches each GET by its URL alone for 750 ms, unless the header `x-apicache-bypass` is set.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { answerNewer } from './newer-upstream.ts'
 import { type FromUpstream, type UpstreamAction, type UpstreamBehavior, VALUE_PATH } from './processes.ts'
+import { answerV4 } from './v4-upstream.ts'
 
 const CACHE_TTL_MS = 750
 
@@ -69,9 +69,9 @@ function respond(request: IncomingMessage): { status: number; type: string; text
   const { pathname, searchParams } = url
   if (pathname === VALUE_PATH)
     return { ...JSON_RESPONSE, text: String(written.get(searchParams.get('path') ?? '') ?? 0) }
-  if (layout !== 'newer') return { ...JSON_RESPONSE, text: answer(request) }
+  if (layout !== 'v4') return { ...JSON_RESPONSE, text: answer(request) }
   const id = String(request.headers['x-request-id'])
-  return answerNewer(
+  return answerV4(
     method,
     url,
     {

@@ -2,7 +2,7 @@
 
 /** After these codes a client may repeat its write (docs/errors.md): it was not carried out. */
 const NOT_CARRIED_OUT = /"error":9(?:0\d|1\d|2[0147]|3[01467])[,}]/
-/** The newer contract has no code for a request without a good token. */
+/** The v4 contract has no code for a request without a good token. */
 const UNAUTHORIZED = /^\{"title":"Unauthorized"/
 
 /** Whether a response states that the write was not carried out. */

@@ -47,8 +47,8 @@ export interface ChaosOptions {
   /** Called at the start of each fault with the seconds since the start of the run. */
   readonly onFault: (fault: PlannedFault, seconds: number) => void
   readonly replicas?: number
-  /** `both`: each replica has a port for each contract in front of the newer layout. There are no joined reads then. */
-  readonly contracts?: 'classic' | 'both'
+  /** `both`: each replica has a port for each contract in front of the v4 layout. There are no joined reads then. */
+  readonly contracts?: 'v3' | 'both'
   /** Milliseconds between two operations of each of the callers. */
   readonly interval?: number
 }
@@ -80,7 +80,7 @@ export async function runChaos({
   seed,
   onFault,
   replicas: count = 3,
-  contracts = 'classic',
+  contracts = 'v3',
   interval = 20,
 }: ChaosOptions): Promise<ChaosReport> {
   const parts: { close(): Promise<unknown> }[] = []
@@ -89,7 +89,7 @@ export async function runChaos({
     return part
   }
   try {
-    const layout = contracts === 'both' ? 'newer' : 'classic'
+    const layout = contracts === 'both' ? 'v4' : 'v3'
     const upstream = keep(await startNodeUpstream(NORMAL, { workers: 2, layout }))
     const keys = keep(await createKeys())
     const redis = keep(await startRedis())
@@ -100,10 +100,10 @@ export async function runChaos({
       const nodes = upstream.nodes.map(({ name, type }, node) => {
         return { name, type, url: `http://127.0.0.1:${toNodes[node]?.port}` }
       })
-      const newerPort = layout === 'newer' ? await freePort() : undefined
+      const v4Port = layout === 'v4' ? await freePort() : undefined
       const settings = {
-        ...(newerPort !== undefined && {
-          listen: { secondPort: newerPort },
+        ...(v4Port !== undefined && {
+          listen: { secondPort: v4Port },
           access: { tokens: { keys: keys.folder } },
         }),
         cluster: { layout, limits: { inFlight: 64, queue: 10_000, timeout: CALL_TIMEOUT, perMinute: 0 } },
@@ -119,14 +119,14 @@ export async function runChaos({
       const ofNodes = toNodes.map((proxy, node) => {
         return { name: `replica ${at + 1} – ${nodes[node]?.name}`, replica: replica.url, to: 'node', proxy } as const
       })
-      return { replica, newerPort, nodes, links: [link, ...ofNodes] }
+      return { replica, v4Port, nodes, links: [link, ...ofNodes] }
     }
     const replicas = await Promise.all(Array.from({ length: count }).map(start))
     const balancer = keep(await startHaproxy(replicas.map(({ replica }) => replica)))
-    const newerPorts = replicas.flatMap(({ replica: { operationsPort }, newerPort }) => {
-      return newerPort === undefined ? [] : { port: newerPort, operationsPort }
+    const v4Ports = replicas.flatMap(({ replica: { operationsPort }, v4Port }) => {
+      return v4Port === undefined ? [] : { port: v4Port, operationsPort }
     })
-    const newerBalancer = newerPorts.length === 0 ? undefined : keep(await startHaproxy(newerPorts))
+    const v4Balancer = v4Ports.length === 0 ? undefined : keep(await startHaproxy(v4Ports))
     const linkEffects: LinkEffect[] = []
     const stage: ChaosStage = {
       upstream,
@@ -137,7 +137,7 @@ export async function runChaos({
       links: replicas.flatMap(({ links }) => links),
       onLinkFault: (effect) => linkEffects.push(effect),
     }
-    const load = { plan, seed, onFault, interval, newerUrl: newerBalancer?.url }
+    const load = { plan, seed, onFault, interval, v4Url: v4Balancer?.url }
     return { ...(await underLoad(stage, load)), linkEffects: sumEffects(linkEffects) }
   } finally {
     for (const part of parts.reverse()) await part.close()
@@ -152,20 +152,20 @@ async function createKeys(): Promise<{ readonly folder: string; close(): Promise
 }
 
 interface LoadOptions extends Required<Pick<ChaosOptions, 'plan' | 'seed' | 'onFault' | 'interval'>> {
-  /** Of the balancer of the ports for the newer contract. */
-  readonly newerUrl: string | undefined
+  /** Of the balancer of the ports for the v4 contract. */
+  readonly v4Url: string | undefined
 }
 
 interface ChaosReplica {
   readonly replica: EdgeProcess
-  /** Of its port for the newer contract. */
-  readonly newerPort: number | undefined
+  /** Of its port for the v4 contract. */
+  readonly v4Port: number | undefined
   readonly nodes: EdgeProcessOptions['nodes']
   readonly links: readonly Link[]
 }
 
 async function underLoad(stage: ChaosStage, options: LoadOptions): Promise<Omit<ChaosReport, 'linkEffects'>> {
-  const { plan, seed, onFault, interval, newerUrl } = options
+  const { plan, seed, onFault, interval, v4Url } = options
   const counted = { all: 0, right: 0, sheds: 0 }
   const failures: string[] = []
   const judge = (status: number, received: Outcome['headers'], text: string): string | undefined => {
@@ -182,8 +182,8 @@ async function underLoad(stage: ChaosStage, options: LoadOptions): Promise<Omit<
   let over = false
   const load = startLoad({
     replicas: [stage.balancer.url],
-    ...(newerUrl !== undefined && {
-      newer: new Map([[stage.balancer.url, newerUrl]]),
+    ...(v4Url !== undefined && {
+      v4: new Map([[stage.balancer.url, v4Url]]),
       writtenValue: async (path) =>
         Number(await (await fetch(`${stage.upstream.url}${VALUE_PATH}?path=${path}`)).text()),
     }),
@@ -200,7 +200,7 @@ async function underLoad(stage: ChaosStage, options: LoadOptions): Promise<Omit<
     enough: () => over,
   })
   const joined = startSteadyLoad({
-    rate: newerUrl === undefined ? JOINED_PER_SECOND : 0,
+    rate: v4Url === undefined ? JOINED_PER_SECOND : 0,
     draw: () => ({
       origin: stage.balancer.url,
       path: '/cluster/*/stats',

@@ -22,14 +22,14 @@ const { values, refuse } = readOptions({
     only: { kind: 'text', value: 'FAULT', meaning: 'draw this fault only' },
     contracts: {
       kind: 'text',
-      value: 'classic|both',
-      meaning: 'both: clients of both contracts, in front of the newer layout (default classic)',
+      value: 'v3|both',
+      meaning: 'both: clients of both contracts, in front of the v4 layout (default v3)',
     },
   },
 })
-const { minutes = 10, seed = Date.now() % 1_000_000, only, contracts = 'classic' } = values
+const { minutes = 10, seed = Date.now() % 1_000_000, only, contracts = 'v3' } = values
 const names = Object.keys(chaosFaults).filter((name) => name === (only ?? name))
-if (contracts !== 'classic' && contracts !== 'both') refuse(`--contracts needs classic or both, got "${contracts}"`)
+if (contracts !== 'v3' && contracts !== 'both') refuse(`--contracts needs v3 or both, got "${contracts}"`)
 if (minutes === 0) refuse('--minutes must be more than 0')
 if (!Number.isInteger(seed)) refuse('--seed must be a whole number')
 if (names.length === 0) refuse(`there is no fault "${only}"`)
@@ -39,7 +39,7 @@ console.log(`seed ${seed}, ${minutes} minutes, ${plan.length} faults`)
 const report = await runChaos({
   plan,
   seed,
-  contracts: contracts === 'both' ? 'both' : 'classic',
+  contracts: contracts === 'both' ? 'both' : 'v3',
   onFault: ({ name, ms, target }, seconds) =>
     console.log(`${seconds.toFixed(1).padStart(7)} s  ${name}, ${ms} ms, target ${target}`),
 })

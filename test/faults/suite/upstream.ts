@@ -10,7 +10,7 @@ export interface NodeUpstream extends Upstream {
 
 export async function startNodeUpstream(
   behavior: Partial<UpstreamBehavior> = {},
-  { workers = 0, layout = 'classic' }: { readonly workers?: number; readonly layout?: Layout } = {},
+  { workers = 0, layout = 'v3' }: { readonly workers?: number; readonly layout?: Layout } = {},
 ): Promise<NodeUpstream> {
   const upstream = await startUpstream({ delay: 0, heedsBypass: true, ...behavior }, 1 + workers, layout)
   const nodes = await Promise.all(

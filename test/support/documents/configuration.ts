@@ -26,7 +26,7 @@ Unknown settings and wrong values stop the start with exit code 2 and one line f
 - **Listeners without TLS**: \`listen.tls: off\` (or \`EDGE_LISTEN_TLS=off\`) and \`operations.tls: off\` state that plain HTTP is
   intended, for example behind a balancer that terminates TLS. Without it, a listener outside of loopback needs a certificate.
 - **\`–\`** in the column "Default": the setting has no default.
-- **In front of a 4.x cluster**: [newer layout](newer-layout.md) has the settings that matter there.
+- **In front of a 4.x cluster**: [v4 layout](v4-layout.md) has the settings that matter there.
 
 The column "Change" says when a changed setting takes effect in a running edge ([Reload](operations.md#reload)):
 

@@ -1,8 +1,8 @@
-/** What the simulated newer layout accepts: the facts of the newer contract, without those that only its clients need. */
+/** What the simulated v4 layout accepts: the facts of the v4 contract, without those that only its clients need. */
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 
-export const SIMULATED_OPERATIONS = 'packages/simulator/src/newer/operations/described.json'
+export const SIMULATED_OPERATIONS = 'packages/simulator/src/v4/operations/described.json'
 
 interface Facts {
   readonly operations: readonly {
@@ -18,7 +18,7 @@ interface Facts {
 
 /** Returns the text of the file. */
 export function simulatedOperations(): string {
-  const text = readFileSync(new URL('../../contract/data/newer-endpoints.yaml', import.meta.url), 'utf8')
+  const text = readFileSync(new URL('../../contract/data/v4-endpoints.yaml', import.meta.url), 'utf8')
   const { operations } = parse(text) as Facts
   const described = operations.map(({ endpoint, releases = '', without, path, query, body }) => {
     const since = minorIn(releases, /since 4\.(\d+)/)

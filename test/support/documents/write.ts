@@ -10,7 +10,7 @@ import { SIMULATED_OPERATIONS, simulatedOperations } from './simulated-operation
 
 readOptions({
   name: 'docs:reference',
-  purpose: `Writes docs/configuration.md, docs/errors.md and ${SETTINGS_SCHEMA} from the code and ${SIMULATED_OPERATIONS} from the facts of the newer contract, and adds new operations to ${OPERATION_IDS} and new metrics to ${METRICS_DOCUMENT}.`,
+  purpose: `Writes docs/configuration.md, docs/errors.md and ${SETTINGS_SCHEMA} from the code and ${SIMULATED_OPERATIONS} from the facts of the v4 contract, and adds new operations to ${OPERATION_IDS} and new metrics to ${METRICS_DOCUMENT}.`,
   options: {},
 })
 writeFileSync('docs/configuration.md', configurationReference())

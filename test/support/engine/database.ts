@@ -1,6 +1,6 @@
 /** The collections that a manager reads from its databases: SQLite itself, with the statements of its engine. */
 import initSqlite, { type Database } from 'sql.js'
-import { factorOf, PLACES } from '../../../packages/simulator/src/newer/collection.ts'
+import { factorOf, PLACES } from '../../../packages/simulator/src/v4/collection.ts'
 import {
   COMMON_PARAMETERS,
   EngineError,

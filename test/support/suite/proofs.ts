@@ -17,15 +17,15 @@ const PROOFS: Readonly<Record<string, string>> = {
   'test/unit/http/framing/': '',
   'test/unit/http/': 'large-fields.',
   // All endpoints, all recorded exchanges or all settings once more. `npm test` has four passes over all endpoints:
-  // test/contract/both/service, newer/replay, newer-contract/passed-on and replay/recorded-responses.
-  'packages/simulator/test/newer/': 'recorded-contract.',
+  // test/contract/both/service, v4/replay, v4-contract/passed-on and replay/recorded-responses.
+  'packages/simulator/test/v4/': 'recorded-contract.',
   'test/contract/':
-    'both/passthrough. newer/messages. newer/releases. replay/stored-responses. responses/schemas. simulator/shapes.',
+    'both/passthrough. v4/messages. v4/releases. replay/stored-responses. responses/schemas. simulator/shapes.',
   'test/system/':
-    'console-api/miss-stages. journeys/explain-every-endpoint. journeys/outage-every-read. journeys/without-redis-every-read. newer/same-world/ reload/every-setting.',
+    'console-api/miss-stages. journeys/explain-every-endpoint. journeys/outage-every-read. journeys/without-redis-every-read. v4/same-world/ reload/every-setting.',
   'test/system/departures/': 'many-rounds.',
   'test/system/joined/': 'price-of-every-read',
-  'test/system/newer-contract/': 'lost-workers. rights/matrix.',
+  'test/system/v4-contract/': 'lost-workers. rights/matrix.',
   // Sizes: time and memory with many entries, rows, users or URLs. Stores behind sentinels, a cluster, and links with faults.
   'test/system/attacks/': 'largest-bodies.',
   'test/system/journeys/': 'group-write-at-size.',

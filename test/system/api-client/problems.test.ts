@@ -1,4 +1,4 @@
-/** Errors of the classic contract as problems (RFC 9457), and suggestions for misspelled names. */
+/** Errors of the v3 contract as problems (RFC 9457), and suggestions for misspelled names. */
 import t from 'tap'
 import { errorTable } from '../../../src/core/errors.ts'
 import { startEdge } from '../../support/edge.ts'

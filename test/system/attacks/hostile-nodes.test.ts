@@ -25,7 +25,7 @@ const bodies = (items: string, total: string): Readonly<Record<string, string>> 
   '4 MB of spaces': `{"error":0,"data":{}${repeat(' ', 4 * MB)}}`,
 })
 
-async function start(t: Test, layout: 'classic' | 'newer') {
+async function start(t: Test, layout: 'v3' | 'v4') {
   let body = Buffer.alloc(0)
   const token = `x.${Buffer.from(JSON.stringify({ exp: 2_000_000_000, nbf: 1_000_000_000 })).toString('base64url')}.x`
   const login = Buffer.from(JSON.stringify({ error: 0, data: { token } }))
@@ -55,8 +55,8 @@ async function start(t: Test, layout: 'classic' | 'newer') {
 }
 
 for (const [layout, items, total] of [
-  ['classic', 'items', 'totalItems'],
-  ['newer', 'affected_items', 'total_affected_items'],
+  ['v3', 'items', 'totalItems'],
+  ['v4', 'affected_items', 'total_affected_items'],
 ] as const) {
   t.test(`${layout} layout`, async (t) => {
     const { answer, read } = await start(t, layout)
@@ -72,7 +72,7 @@ for (const [layout, items, total] of [
 }
 
 t.test('a doubled member, a negative total and deep nesting are unreadable, and not stored', async (t) => {
-  const { answer, read } = await start(t, 'classic')
+  const { answer, read } = await start(t, 'v3')
   for (const text of [
     '{"error":0,"data":{"items":[],"totalItems":0},"error":0}',
     '{"error":0,"data":{"items":[],"totalItems":0},"data":{"items":[{}],"totalItems":1}}',

@@ -8,7 +8,7 @@ import { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import type { Endpoint, Field } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
+import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
 import type { Layout } from '../../../src/core/node-call.ts'
 import { describedBody } from '../../../src/core/request.ts'
 import { type Settings, startEdge } from '../../support/edge.ts'
@@ -134,8 +134,8 @@ async function startOutside(t: Test) {
 }
 
 const SMALL: Readonly<Record<Layout, unknown>> = {
-  classic: { error: 0, data: 'done' },
-  newer: {
+  v3: { error: 0, data: 'done' },
+  v4: {
     data: { affected_items: [], total_affected_items: 0, failed_items: [], total_failed_items: 0 },
     message: 'done',
     error: 0,
@@ -151,24 +151,24 @@ async function startBoth(t: Test, layout: Layout, settings: Settings = {}) {
     nodes: [{ name: 'master', type: 'master', url: outside.url }],
     settings: {
       ...settings,
-      listen: { ...(layout === 'newer' && { secondPort: 0 }) },
+      listen: { ...(layout === 'v4' && { secondPort: 0 }) },
       cluster: { ...Object(settings.cluster), layout, discover: false, experimental: true, limits: { perMinute: 0 } },
       access: { limits: { requestsPerSecond: 1e6, failedLogins: 1e6 } },
     },
   })
   t.teardown(() => edge.close())
   const authorization = edge.authorization('admin')
-  if (edge.secondUrl === undefined) return { edge, outside, authorizations: { classic: authorization, newer: '' } }
+  if (edge.secondUrl === undefined) return { edge, outside, authorizations: { v3: authorization, v4: '' } }
   const login = await fetch(`${edge.secondUrl}/security/user/authenticate`, {
     method: 'POST',
     headers: { authorization },
   })
   const { data } = (await login.json()) as { data: { token: string } }
-  return { edge, outside, authorizations: { classic: authorization, newer: `Bearer ${data.token}` } }
+  return { edge, outside, authorizations: { v3: authorization, v4: `Bearer ${data.token}` } }
 }
 
-/** Values in paths of the newer contract that those of the classic one lack. */
-const newerPathValues: Readonly<Record<string, string>> = {
+/** Values in paths of the v4 contract that those of the v3 one lack. */
+const v4PathValues: Readonly<Record<string, string>> = {
   ...pathValues,
   node_id: 'master',
   agent_id: '001',
@@ -177,12 +177,12 @@ const newerPathValues: Readonly<Record<string, string>> = {
   policy_id: '1',
 }
 
-function pathOf({ method, path }: Endpoint, contract: 'classic' | 'newer'): string {
+function pathOf({ method, path }: Endpoint, contract: 'v3' | 'v4'): string {
   const filename = path.startsWith('/lists') ? 'audit-keys' : 'local_rules.xml'
   const values: Readonly<Record<string, string>> =
-    contract === 'classic'
+    contract === 'v3'
       ? { ...pathValues, node_id: 'master', ...pathsOf[`${method} ${path}`] }
-      : { ...newerPathValues, filename }
+      : { ...v4PathValues, filename }
   const query = method !== 'GET' && path.endsWith('/files') ? '?path=etc/rules/local_rules.xml' : ''
   return path.replace(/:(\w+)/g, (_, name: string) => values[name] ?? '1') + query
 }
@@ -225,16 +225,16 @@ const texts: Readonly<Record<string, string>> = {
   'two bytes each': filled('é'),
 }
 
-function* largestBodies(endpoint: Endpoint, contract: 'classic' | 'newer'): Generator<readonly [string, Content]> {
+function* largestBodies(endpoint: Endpoint, contract: 'v3' | 'v4'): Generator<readonly [string, Content]> {
   const body = describedBody(endpoint)
   if (body?.kind === 'upload') {
-    if (body.types.includes('application/xml') || contract === 'newer')
+    if (body.types.includes('application/xml') || contract === 'v4')
       yield ['XML', { type: body.types[0] ?? '', bytes: Buffer.from(`<a>${filled('x')}</a>`) }]
     if (body.types.includes('application/octet-stream'))
       yield ['a list', { type: 'application/octet-stream', bytes: Buffer.from(filled('a:b\n')) }]
     return
   }
-  if (contract === 'classic') {
+  if (contract === 'v3') {
     const bytes = 99 * 1024
     yield ['a form', { type: 'application/x-www-form-urlencoded', bytes: Buffer.from(filled('a=1&', bytes)) }]
     const fields = { ...bodiesOf[`${endpoint.method} ${endpoint.path}`], name: filled('"', bytes / 2) }
@@ -264,12 +264,12 @@ function* largestBodies(endpoint: Endpoint, contract: 'classic' | 'newer'): Gene
   yield ['open fields with long names', jsonOf(Object.fromEntries(names))]
 }
 
-for (const layout of ['classic', 'newer'] as const) {
+for (const layout of ['v3', 'v4'] as const) {
   t.test(`the largest bodies of clients in front of nodes of the ${layout} layout`, async (t) => {
     const { edge, outside, authorizations } = await startBoth(t, layout)
     const ports = [
-      { contract: 'classic', url: edge.url, records: catalogue, leastPassedOn: layout === 'classic' ? 1 : 0 },
-      { contract: 'newer', url: edge.secondUrl, records: newerContract, leastPassedOn: 30 },
+      { contract: 'v3', url: edge.url, records: catalogue, leastPassedOn: layout === 'v3' ? 1 : 0 },
+      { contract: 'v4', url: edge.secondUrl, records: v4Contract, leastPassedOn: 30 },
     ] as const
     for (const { contract, url, records, leastPassedOn } of ports) {
       if (url === undefined) continue
@@ -284,7 +284,7 @@ for (const layout of ['classic', 'newer'] as const) {
             path: pathOf(endpoint, contract),
             // The login with an authorization context takes a name and a password.
             headers: {
-              authorization: authorizations[endpoint.path.endsWith('/run_as') ? 'classic' : contract],
+              authorization: authorizations[endpoint.path.endsWith('/run_as') ? 'v3' : contract],
             },
             content,
           })
@@ -345,7 +345,7 @@ const cases = {
 
 for (const [name, { reads, distribution, sorts }] of Object.entries(cases)) {
   t.test(`the largest responses of nodes, indented, ${name}`, async (t) => {
-    const { edge, outside, authorizations } = await startBoth(t, 'classic', { cluster: { distribution } })
+    const { edge, outside, authorizations } = await startBoth(t, 'v3', { cluster: { distribution } })
     let large = 0
     for (const [what, create] of Object.entries(responses)) {
       if (name === 'of one node' && !ofOneNode.includes(what)) continue
@@ -355,8 +355,8 @@ for (const [name, { reads, distribution, sorts }] of Object.entries(cases)) {
           const { longest, outcome } = await outside.longestTurnOf({
             url: edge.url,
             method: 'GET',
-            path: `${pathOf(endpoint, 'classic')}?pretty=true${sort}`,
-            headers: { authorization: authorizations.classic, 'cache-control': 'no-cache' },
+            path: `${pathOf(endpoint, 'v3')}?pretty=true${sort}`,
+            headers: { authorization: authorizations.v3, 'cache-control': 'no-cache' },
           })
           const figures = `${longest.toFixed(1)} ms, ${outcome?.line}, ${outcome?.length} bytes`
           t.ok(longest < MAX_TURN_MS, `GET ${endpoint.path}${sort}, ${what}: ${figures}`)
@@ -373,7 +373,7 @@ t.test('the largest responses of nodes, stored in Redis with encryption', async 
   t.teardown(() => redis.close())
   const encryptionKeyFile = join(t.testdir({ key: 'k'.repeat(32) }), 'key')
   const settings = { cache: { redis: { url: redis.url, timeout: '1s' }, encryptionKeyFile, localBytes: '1MiB' } }
-  const { edge, outside, authorizations } = await startBoth(t, 'classic', settings)
+  const { edge, outside, authorizations } = await startBoth(t, 'v3', settings)
   for (const [what, create] of Object.entries(responses)) {
     await outside.answerWith(create(RESPONSE_BYTES))
     for (const [how, cacheControl] of Object.entries({ written: 'no-cache', read: 'max-age=60' })) {
@@ -381,7 +381,7 @@ t.test('the largest responses of nodes, stored in Redis with encryption', async 
         url: edge.url,
         method: 'GET',
         path: '/manager/info',
-        headers: { authorization: authorizations.classic, 'cache-control': cacheControl },
+        headers: { authorization: authorizations.v3, 'cache-control': cacheControl },
       })
       t.ok(longest < MAX_TURN_MS, `${what}, ${how}: ${longest.toFixed(1)} ms, ${outcome?.line}`)
     }

@@ -22,7 +22,7 @@ const users = {
 type User = keyof typeof users
 
 const settings = {
-  cluster: { layout: 'newer', discover: false, credentials: { mode: 'passthrough', username: null, password: null } },
+  cluster: { layout: 'v4', discover: false, credentials: { mode: 'passthrough', username: null, password: null } },
   access: { users: null, roles: { ann: ['operator'] } },
   cache: { defaultTtl: '1h', ttl: { agents: '1h', syscollector: '1h' } },
 }
@@ -38,7 +38,7 @@ interface Details {
 }
 
 t.test('two users with different rights and one without any, behind two replicas', async (t) => {
-  const simulator = await startSimulator({ layout: 'newer', workers: 1, agents: 6, newer: { users } })
+  const simulator = await startSimulator({ layout: 'v4', workers: 1, agents: 6, v4: { users } })
   t.teardown(() => simulator.close())
   const redis = await startRedis()
   t.teardown(() => redis.close())

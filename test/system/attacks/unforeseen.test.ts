@@ -5,8 +5,8 @@ import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import { BodyBudget } from '../../../src/http/body-budget.ts'
-import { classicContract } from '../../../src/http/classic.ts'
 import { createHttp } from '../../../src/http/index.ts'
+import { v3Contract } from '../../../src/http/v3.ts'
 import { createChecks } from '../../../src/http/validation.ts'
 
 const logged: string[] = []
@@ -14,7 +14,7 @@ const log = pino(new Writable({ write: (line, _encoding, done) => done(void logg
 
 t.test('an unexpected error is logged in full, and the client gets 949 without details', async (t) => {
   const { app } = await createHttp({
-    contract: classicContract(catalogue),
+    contract: v3Contract(catalogue),
     handle: async () => {
       throw new TypeError('a detail of the inside')
     },

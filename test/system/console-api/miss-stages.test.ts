@@ -2,18 +2,18 @@
 import t from 'tap'
 import type { RequestDetails } from '../../../src/admin/console/request-types.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
+import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
 import { pathsOf, pathValues } from '../../support/sample-values.ts'
 import { simulated } from '../../support/simulated.ts'
 
 t.test('each read that is no hit has stages', async (t) => {
   const { edge } = await simulated(
     t,
-    { layout: 'newer', workers: 1, agents: 6 },
+    { layout: 'v4', workers: 1, agents: 6 },
     {
       settings: {
         listen: { secondPort: 0 },
-        cluster: { layout: 'newer', discover: false, limits: { perMinute: 0 } },
+        cluster: { layout: 'v4', discover: false, limits: { perMinute: 0 } },
         access: { limits: { requestsPerSecond: 100_000 } },
       },
     },
@@ -26,12 +26,12 @@ t.test('each read that is no hit has stages', async (t) => {
   let withCalls = 0
   for (const [contract, base, headers] of [
     [catalogue, edge.url, basic],
-    [newerContract, edge.secondUrl, token],
+    [v4Contract, edge.secondUrl, token],
   ] as const) {
     for (const record of contract.filter(({ method }) => method === 'GET')) {
       const values: Readonly<Record<string, string>> = {
         ...pathValues,
-        ...(contract === newerContract && { agent_id: '001' }),
+        ...(contract === v4Contract && { agent_id: '001' }),
         ...pathsOf[`GET ${record.path}`],
       }
       const path = record.path.replaceAll(/:([a-z_]+)/g, (_, name: string) => values[name] ?? name)

@@ -214,7 +214,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
     {
       name: 'replica',
       version: '1.0.0',
-      clientPorts: () => [{ contract: 'classic', url: 'http://127.0.0.1:55000' }],
+      clientPorts: () => [{ contract: 'v3', url: 'http://127.0.0.1:55000' }],
       ready: () => ({ ok: true, reasons: [] }),
       problems: () => [],
       cluster: { nodes: () => [], layoutMixture: () => undefined },

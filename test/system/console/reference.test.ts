@@ -79,7 +79,7 @@ t.test('the pages of the two contracts link to each other', async (t) => {
   const links = page.getByRole('navigation', { name: 'Contracts' })
   await links.getByRole('link', { name: /^Releases 4\.x/ }).click()
   await page.getByText('Log in with a name and a password').waitFor()
-  t.equal(new URL(page.url()).pathname.replace(/\/$/, ''), '/docs-newer')
+  t.equal(new URL(page.url()).pathname.replace(/\/$/, ''), '/docs-v4')
   t.match(await links.locator('[aria-current]').innerText(), /^Releases 4\.x/)
   await page.getByRole('heading', { name: /^Cache/ }).click()
   await page.locator('#operations-Cache-getCacheExplain .opblock-summary').click()
@@ -91,7 +91,7 @@ t.test('the pages of the two contracts link to each other', async (t) => {
     await page.emulateMedia({ colorScheme })
     await page.setViewportSize({ width, height: 800 })
     await page.evaluate('scrollTo(0, 0)')
-    await takeScreenshot(page, `reference-newer-${colorScheme}`)
+    await takeScreenshot(page, `reference-v4-${colorScheme}`)
     const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
     t.equal(overflow, 0, `nothing is wider than ${width} pixels`)
   }

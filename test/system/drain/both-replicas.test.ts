@@ -3,7 +3,7 @@ import type { SeenRequest } from '../../../packages/simulator/src/model.ts'
 import { eventually } from '../../support/eventually.ts'
 import { drain, drainRecords, putBack, read, startReplicas, stateOf } from './replicas.ts'
 
-for (const layout of ['classic', 'newer'] as const) {
+for (const layout of ['v3', 'v4'] as const) {
   t.test(`a node that is drained through one replica gets no call from both, layout ${layout}`, async (t) => {
     const { simulator, here, there } = await startReplicas(t, { layout }, { layout })
     const calls = () => simulator.seen.filter(({ node }) => node === 'worker-1').length

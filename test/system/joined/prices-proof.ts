@@ -24,18 +24,18 @@ export async function provePrices(t: Test, way: Way): Promise<void> {
     })
     if (parameter !== undefined) continue
     reads += 1
-    // Nodes of the newer layout join the rows of all agents for clients of the newer contract.
-    if (!path.startsWith('/experimental/') || way.contract === 'newer') continue
+    // Nodes of the v4 layout join the rows of all agents for clients of the v4 contract.
+    if (!path.startsWith('/experimental/') || way.contract === 'v4') continue
     const { data } = JSON.parse(text)
-    // A node of the newer layout takes lists of agents, so that few rows of each of 3,000 agents are within the price.
-    if (way.layout === 'newer' && data.covered_agents === undefined) continue
+    // A node of the v4 layout takes lists of agents, so that few rows of each of 3,000 agents are within the price.
+    if (way.layout === 'v4' && data.covered_agents === undefined) continue
     cut += 1
     t.match(data.covered_agents, { covered: Number, all: Number }, target)
     t.ok(data.covered_agents.covered < data.covered_agents.all)
     t.ok(headers.get('cluster-status')?.includes(`*;agents=${data.covered_agents.covered};all-agents=`))
     t.notMatch(headers.get('cache-status'), /stored/)
   }
-  t.ok(way.contract === 'newer' || cut > 0, `${cut} responses that cover some agents`)
+  t.ok(way.contract === 'v4' || cut > 0, `${cut} responses that cover some agents`)
   const uncalled = [...most].flatMap(([name, calls]) => (calls === 0 ? [name] : []))
   t.strictSame(uncalled, [], 'each read and each parameter reached a node')
   t.ok(reads > 80, `${reads} reads`)

@@ -5,16 +5,16 @@
 import type { Test } from 'tap'
 import type { Endpoint, Param } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
+import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
 import { sampleOf } from '../../support/sample-values.ts'
 import { simulated } from '../../support/simulated.ts'
-import { urlsOf } from '../newer-contract/rights/reads.ts'
+import { urlsOf } from '../v4-contract/rights/reads.ts'
 
 export const ways = [
-  { name: 'mode manager', contract: 'classic', layout: 'classic', distribution: 'manager' },
-  { name: 'mode edge', contract: 'classic', layout: 'classic', distribution: 'edge' },
-  { name: 'newer layout', contract: 'classic', layout: 'newer', distribution: 'manager' },
-  { name: 'newer contract', contract: 'newer', layout: 'newer', distribution: 'manager' },
+  { name: 'mode manager', contract: 'v3', layout: 'v3', distribution: 'manager' },
+  { name: 'mode edge', contract: 'v3', layout: 'v3', distribution: 'edge' },
+  { name: 'v4 layout', contract: 'v3', layout: 'v4', distribution: 'manager' },
+  { name: 'v4 contract', contract: 'v4', layout: 'v4', distribution: 'manager' },
 ] as const
 
 export type Way = (typeof ways)[number]
@@ -84,7 +84,7 @@ export async function* pricesOfReads(
   const world = { agents, workers, layout, distributed: distribution === 'manager' }
   const { simulator, edge } = await simulated(t, world, { settings })
   const basic = edge.authorization('admin')
-  const authorization = contract === 'newer' ? `Bearer ${await logIn(edge.url, basic)}` : basic
+  const authorization = contract === 'v4' ? `Bearer ${await logIn(edge.url, basic)}` : basic
   const price = async (path: string, target: string, parameter?: string): Promise<ReadPrice> => {
     const purged = await fetch(`${edge.url}/cache`, { method: 'DELETE', headers: { authorization } })
     if (!purged.ok) throw new Error(`purge: status ${purged.status}`)
@@ -96,10 +96,10 @@ export async function* pricesOfReads(
     const ownerCalls = urls.length - calls.length
     return { path, target, calls, ownerCalls, headers, text, ...(parameter !== undefined && { parameter }) }
   }
-  for (const record of contract === 'newer' ? newerContract : catalogue) {
+  for (const record of contract === 'v4' ? v4Contract : catalogue) {
     const { path, method, target: of } = record
     if (method !== 'GET' || of.kind === 'edge' || path === '/security/user/authenticate' || isLater(record)) continue
-    const target = contract === 'newer' ? newerUrl(record) : classicUrl(record)
+    const target = contract === 'v4' ? v4Url(record) : v3Url(record)
     const plain = await price(path, target)
     yield plain
     if (!hasParameters) continue
@@ -124,13 +124,13 @@ function isLater({ releases: { since = '4.0' } = {} }: Endpoint): boolean {
 }
 
 /** Nodes refuse rows of all agents if one of them has no database. */
-function newerUrl(record: Endpoint): string {
+function v4Url(record: Endpoint): string {
   const [target = ''] = urlsOf(record)
   return record.path.startsWith('/experimental/') ? withParameters(target, { agents_list: '001,002' }) : target
 }
 
 /** Returns the URL with the mandatory parameters. */
-function classicUrl({ path, query }: Endpoint): string {
+function v3Url({ path, query }: Endpoint): string {
   const mandatory = Object.entries(query).flatMap(([name, { required, kind }]) =>
     required === undefined ? [] : [[name, sampleOf(name, kind)]],
   )
@@ -208,7 +208,7 @@ function sampleFor(name: string, { kind, value, allowed }: Param, row: Row): str
   return item.words?.[0] ?? TEXTS[item.format ?? ''] ?? 'default'
 }
 
-/** Texts of the formats of the newer contract. */
+/** Texts of the formats of the v4 contract. */
 const TEXTS: Readonly<Record<string, string>> = {
   date: '2026-11-01',
   hash: 'd41d8cd98f00b204e9800998ecf8427e',

@@ -1,22 +1,22 @@
 /** Every read of each contract through the edge, behind each layout, in each mode of distribution and of credentials. */
 import type { Test } from 'tap'
 import { exampleOf } from '../../../packages/reference/src/example.ts'
-import { type NewerUser, startSimulator } from '../../../packages/simulator/src/index.ts'
+import { startSimulator, type V4User } from '../../../packages/simulator/src/index.ts'
 import { compilePolicy } from '../../../src/cache/policy.ts'
 import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
+import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
 import { cacheGroups } from '../../../src/config/schema.ts'
 import { startFaultProxy } from '../../faults/proxy.ts'
 import { merge, type RunningEdge, type Settings, SHORT_CONTACTS, startEdge } from '../../support/edge.ts'
 
 const PASSWORD = 'only-for-tests'
 const SILENCE = { minWait: 200, maxWait: 400, probeTimeout: 200, probes: 2, pause: 100 }
-const USERS = { ann: { password: 'ann-pw', roles: ['administrator'] } } satisfies Record<string, NewerUser>
+const USERS = { ann: { password: 'ann-pw', roles: ['administrator'] } } satisfies Record<string, V4User>
 
 export interface Rig {
   readonly name: string
-  readonly layout: 'classic' | 'newer'
+  readonly layout: 'v3' | 'v4'
   readonly isDistributed: boolean
   readonly settings: Settings
   readonly passthrough?: true
@@ -28,32 +28,32 @@ const passthrough = {
 }
 
 export const rigs: readonly Rig[] = [
-  { name: 'classic nodes that distribute', layout: 'classic', isDistributed: true, settings: {} },
+  { name: 'v3 nodes that distribute', layout: 'v3', isDistributed: true, settings: {} },
   {
-    name: 'classic nodes, the edge distributes',
-    layout: 'classic',
+    name: 'v3 nodes, the edge distributes',
+    layout: 'v3',
     isDistributed: false,
     settings: { cluster: { distribution: 'edge' } },
   },
   {
-    name: 'classic nodes, users of the manager',
-    layout: 'classic',
+    name: 'v3 nodes, users of the manager',
+    layout: 'v3',
     isDistributed: true,
     settings: merge(passthrough, { access: { roles: { edge: ['administrator'] } } }),
     passthrough: true,
   },
   {
-    name: 'newer nodes, both contracts',
-    layout: 'newer',
+    name: 'v4 nodes, both contracts',
+    layout: 'v4',
     isDistributed: true,
-    settings: { cluster: { layout: 'newer' }, listen: { secondPort: 0 } },
+    settings: { cluster: { layout: 'v4' }, listen: { secondPort: 0 } },
   },
   {
-    name: 'newer nodes, both contracts, users of the manager',
-    layout: 'newer',
+    name: 'v4 nodes, both contracts, users of the manager',
+    layout: 'v4',
     isDistributed: true,
     settings: merge(passthrough, {
-      cluster: { layout: 'newer' },
+      cluster: { layout: 'v4' },
       listen: { secondPort: 0 },
       access: { roles: { ann: ['administrator'] } },
     }),
@@ -62,7 +62,7 @@ export const rigs: readonly Rig[] = [
 ]
 
 export interface Asked {
-  readonly contract: 'classic' | 'newer'
+  readonly contract: 'v3' | 'v4'
   readonly path: string
 }
 
@@ -71,7 +71,7 @@ export interface Stored extends Asked {
   readonly hasPages: boolean
 }
 
-export const LOGIN = { contract: 'classic', path: '/security/user/authenticate' } as const
+export const LOGIN = { contract: 'v3', path: '/security/user/authenticate' } as const
 
 export interface Reply {
   readonly status: number
@@ -98,8 +98,7 @@ export const limited = (path: string, limit: number) => path.replace(/([?&]limit
 
 const readsOf = (records: readonly Endpoint[]) => records.filter(({ method }) => method === 'GET')
 
-export const contractsOf = ({ layout }: Rig) =>
-  layout === 'newer' ? (['classic', 'newer'] as const) : (['classic'] as const)
+export const contractsOf = ({ layout }: Rig) => (layout === 'v4' ? (['v3', 'v4'] as const) : (['v3'] as const))
 
 /** Returns the settings of the cache by which each response has this lifetime. */
 export const cacheFor = (ttl: string, redisUrl: string): Settings => ({
@@ -119,7 +118,7 @@ export async function start(t: Test, rig: Rig, caches: readonly Settings[]) {
     workers: 1,
     password: PASSWORD,
     username: 'edge',
-    ...(layout === 'newer' && passthrough && { newer: { users: USERS } }),
+    ...(layout === 'v4' && passthrough && { v4: { users: USERS } }),
     distributed: isDistributed,
   })
   t.teardown(() => simulator.close())
@@ -144,16 +143,16 @@ export async function start(t: Test, rig: Rig, caches: readonly Settings[]) {
   for (const cache of caches) edges.push(await open(cache))
   // Of all replicas: they share their keys, and a token of the manager that was accepted.
   const [first] = edges as [RunningEdge]
-  const account = layout === 'newer' ? 'ann:ann-pw' : `edge:${PASSWORD}`
+  const account = layout === 'v4' ? 'ann:ann-pw' : `edge:${PASSWORD}`
   const basic = passthrough ? `Basic ${btoa(account)}` : first.authorization('admin')
   const login = async (): Promise<string> => {
     const url = `${first.secondUrl}/security/user/authenticate?raw=true`
     return (await fetch(url, { method: 'POST', headers: { authorization: basic } })).text()
   }
-  const token = layout === 'newer' ? `Bearer ${await login()}` : basic
+  const token = layout === 'v4' ? `Bearer ${await login()}` : basic
   const ask = async (at: number, { contract, path }: Asked, method = 'GET'): Promise<Reply> => {
-    const url = contract === 'newer' ? edges[at]?.secondUrl : edges[at]?.url
-    const authorization = contract === 'newer' ? token : basic
+    const url = contract === 'v4' ? edges[at]?.secondUrl : edges[at]?.url
+    const authorization = contract === 'v4' ? token : basic
     const response = await fetch(`${url}${path}`, { method, headers: { authorization } })
     const text = await response.text()
     const { status, headers } = response
@@ -164,7 +163,7 @@ export async function start(t: Test, rig: Rig, caches: readonly Settings[]) {
   const store = async (t: Test, at: number): Promise<readonly Stored[]> => {
     const contracts = contractsOf(rig)
     const all = contracts.flatMap((contract) =>
-      readsOf(contract === 'classic' ? catalogue : newerContract).map((endpoint) => ({
+      readsOf(contract === 'v3' ? catalogue : v4Contract).map((endpoint) => ({
         endpoint,
         contract,
         path: exampleOf(endpoint).url,

@@ -28,8 +28,8 @@ const STORED = [
 const COMPUTED = ['/agents?limit=3', '/agents?limit=1&sort=-id', '/agents?limit=2&offset=1&select=id']
 
 for (const [layout, expected] of [
-  ['classic', STORED.length],
-  ['newer', STORED.length],
+  ['v3', STORED.length],
+  ['v4', STORED.length],
 ] as const) {
   t.test(`${layout} layout`, async (t) => {
     const simulator = await startSimulator({ layout, agents: 6, workers: 1, password: PASSWORD })

@@ -43,7 +43,7 @@ for (const rig of rigs) {
       }
     }
     // A name and a password of the manager are good for reads at a replica where they were accepted, a token at each.
-    await ask(1, { contract: 'classic', path: '/agents' })
+    await ask(1, { contract: 'v3', path: '/agents' })
     const unseen = contracts.flatMap((contract) => NEVER_REQUESTED.map((path): Asked => ({ contract, path })))
     await setAll('refuse')
     await new Promise((resolve) => setTimeout(resolve, TTL_MS))

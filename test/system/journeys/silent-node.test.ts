@@ -25,7 +25,7 @@ interface Cluster {
   ejected(): Promise<readonly string[]>
 }
 
-async function start(t: Test, layout: 'classic' | 'newer'): Promise<Cluster> {
+async function start(t: Test, layout: 'v3' | 'v4'): Promise<Cluster> {
   const simulator = await startSimulator({ layout, agents: 6, workers: 2, password: PASSWORD })
   t.teardown(() => simulator.close())
   const doors = await Promise.all(
@@ -110,8 +110,8 @@ async function check(t: Test, { edge, door, ejected }: Cluster, { node, how, sto
 
 const HANGS = ['stopped', 'silent'] as const
 
-test('classic layout', async (t) => {
-  const cluster = await start(t, 'classic')
+test('v3 layout', async (t) => {
+  const cluster = await start(t, 'v3')
   for (const how of HANGS) {
     const master = { node: 'master', how, stored: 'GET /agents/001', other: 'GET /cluster/worker-1/info' }
     await t.test(`the master is ${how}`, (t) => check(t, cluster, { ...master, write: 'PUT /agents/002/restart' }))
@@ -121,8 +121,8 @@ test('classic layout', async (t) => {
   }
 })
 
-test('newer layout', async (t) => {
-  const cluster = await start(t, 'newer')
+test('v4 layout', async (t) => {
+  const cluster = await start(t, 'v4')
   for (const how of HANGS) {
     const master = { node: 'master', how, stored: 'GET /agents/001', other: 'GET /rules?limit=1' }
     await t.test(`the master is ${how}`, (t) => check(t, cluster, { ...master, write: 'PUT /agents/002/restart' }))

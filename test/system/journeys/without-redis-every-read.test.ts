@@ -14,7 +14,7 @@ const FAULTS = ['refused', 'stalled'] as const
 const [FRESH, EXPIRED, CALLS] = [0, 1, 2]
 
 /** While nodes answer, they return the pages whose order the rows leave open. */
-const isDetermined = ({ contract, path }: Asked) => contract === 'classic' || !path.startsWith('/lists?')
+const isDetermined = ({ contract, path }: Asked) => contract === 'v3' || !path.startsWith('/lists?')
 
 const isMarked = (cache: string) => cache.includes('detail=without-redis')
 
@@ -72,7 +72,7 @@ for (const [number, rig] of rigs.entries()) {
     await setAll('refuse')
     await eventually(async () => isMarked((await ask(EXPIRED, pageOf(first))).cache))
     // Another replica may have ended a token of the manager meanwhile, so neither a node nor Redis can confirm it.
-    const isConfirmed = ({ contract }: Asked) => rig.passthrough === undefined || contract === 'classic'
+    const isConfirmed = ({ contract }: Asked) => rig.passthrough === undefined || contract === 'v3'
     const expired = [...others, ...collections.map(lastOf)]
     await count('stored responses, while no node answers', EXPIRED, expired.filter(isConfirmed))
     await count('pages, while no node answers', EXPIRED, pages.filter(isConfirmed))

@@ -3,7 +3,7 @@ import t from 'tap'
 
 const KINDS = [
   'An endpoint',
-  'An operation of the newer contract',
+  'An operation of the v4 contract',
   'A parameter',
   'A setting',
   'A metric',

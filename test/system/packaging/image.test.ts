@@ -32,7 +32,7 @@ t.test('the image has no simulator, and only the commands that simulate a cluste
   )
   t.strictSame(importers, ['program/cli.js'], 'only the command line names its entry')
 
-  for (const args of [['demo'], ['demo', '--agents', '3'], ['simulate', '--layout', 'newer']]) {
+  for (const args of [['demo'], ['demo', '--agents', '3'], ['simulate', '--layout', 'v4']]) {
     const missing = await runCli(folder, args)
     t.equal(missing.code, 1)
     t.match(missing.err, /^the simulated cluster is not included in this installation.*npm run demo/)

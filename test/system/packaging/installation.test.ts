@@ -24,7 +24,7 @@ const serviceRuns = '[ "$(readyz)" = 200 ]'
 const commands: Commands = {
   'npm ci': `${registry}it has installed the node_modules of this checkout`,
   // Try it first.
-  'npm run demo -- --layout newer': { until: 'try it' },
+  'npm run demo -- --layout v4': { until: 'try it' },
   // rpm.
   'npm run package:rpm': leavesDist,
   'dnf install ./manager-edge-0.2.0-1.x86_64.rpm': 'Debian has no dnf; packages/rpm.ts installs the package with rpm',

@@ -28,7 +28,7 @@ t.test('the tarball contains the program, its configuration and documents, and n
     /^dist\/commit$/,
     /^dist\/(?:console|mcp|reference)\/(?:LICENSES\.txt|bundled\.json)$/,
     /^dist\/console\/(?:index\.html|assets\/[\w.-]+)(?:\.br|\.gz)?$/,
-    /^dist\/reference\/(?:openapi(?:-newer)?\.json|docs[\w-]*\.html|static\/[\w./-]+)$/,
+    /^dist\/reference\/(?:openapi(?:-v4)?\.json|docs[\w-]*\.html|static\/[\w./-]+)$/,
     /^config\/[\w.-]+$/,
     /^config\/(?:grafana|prometheus|systemd)\/[\w.@-]+$/,
     /^docs\/(?:decisions\/)?[\w-]+\.md$/,

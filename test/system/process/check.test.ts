@@ -14,7 +14,7 @@ t.test('check finds keys that are missing, and nodes and a Redis that cannot be 
   t.equal(good.code, 0, good.err)
   t.match(
     good.out,
-    /master: ok \(status 200\), classic layout, version 3\.\d+\.\d+\nworker-1: ok \(status 200\), classic layout.*\nok\n$/,
+    /master: ok \(status 200\), v3 layout, version 3\.\d+\.\d+\nworker-1: ok \(status 200\), v3 layout.*\nok\n$/,
   )
   t.notMatch(good.out + good.err, account.password, 'no secret')
 
@@ -34,5 +34,5 @@ t.test('check finds keys that are missing, and nodes and a Redis that cannot be 
   const asCallers = await result(t, ['check', '--config', file, '--connect'])
   t.equal(asCallers.code, 0, asCallers.err)
   t.match(asCallers.out, /^distribution manager$/m, 'no account, so no discovery')
-  t.match(asCallers.out, /worker-1: ok \(status 401, it requires credentials\), classic layout\nok\n$/)
+  t.match(asCallers.out, /worker-1: ok \(status 401, it requires credentials\), v3 layout\nok\n$/)
 })

@@ -19,7 +19,7 @@ t.test('the shell completes commands, options and their values', async (t) => {
   t.strictSame(await suggestions('si'), ['simulate'])
   t.ok((await suggestions('user', '')).includes('add'), 'commands of a group')
   t.ok((await suggestions('check', '--')).includes('--connect'), 'options')
-  t.strictSame(await suggestions('demo', '--layout', ''), ['classic', 'newer'], 'values of an option')
+  t.strictSame(await suggestions('demo', '--layout', ''), ['v3', 'v4'], 'values of an option')
 })
 
 const shells = [

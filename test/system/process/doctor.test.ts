@@ -81,7 +81,7 @@ t.test('a set-up without mistakes, with TLS to the nodes, to Redis and for clien
   }
   const text = await result(t, ['doctor', '--config', file])
   t.equal(text.code, 0)
-  t.match(text.out, /^ok {7}master: ok \(status 200\), classic layout/m)
+  t.match(text.out, /^ok {7}master: ok \(status 200\), v3 layout/m)
   t.notMatch(text.out, 'fix:')
   t.equal(text.err, '', 'no progress in a pipe')
   t.ok(simulator.nodes[0]?.url.startsWith('https:'))

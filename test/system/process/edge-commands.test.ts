@@ -130,7 +130,7 @@ t.test('explain shows what the cache does with a read, and what a write invalida
   })
   const unknown = await run(['explain', 'GET', '/agent/001'])
   t.equal(unknown.code, 1)
-  t.match(unknown.err, /GET \/agent\/001 is no endpoint of the classic contract/)
+  t.match(unknown.err, /GET \/agent\/001 is no endpoint of the v3 contract/)
   t.equal((await run(['explain', 'DELETE', '/nothing'])).code, 1)
   t.equal((await run(['explain', 'BREW', '/agents'])).code, 2)
 })

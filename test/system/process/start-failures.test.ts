@@ -77,7 +77,7 @@ const rows: Readonly<Record<string, Row>> = {
   'folder as audit': { settings: { audit: { file: 'subfolder' } }, sentence: /subfolder/, isOnlyStart: true },
   'port in use, clients': { settings: { listen: { port } }, sentence: /listen\.port: .* in use/, isOnlyStart: true },
   'port in use, second contract': {
-    settings: { listen: { secondPort: port }, cluster: { layout: 'newer' } },
+    settings: { listen: { secondPort: port }, cluster: { layout: 'v4' } },
     sentence: /secondPort: .* in use/,
     isOnlyStart: true,
   },

@@ -18,14 +18,14 @@ t.test('the reference page and the document need a sign-in with operations:read'
   const get = (path: string, user?: string) =>
     fetch(edge.operationsUrl + path, user === undefined ? {} : { headers: { authorization: edge.authorization(user) } })
   const own = (page: string) => [page, `${page}/json`, `${page}/yaml`, `${page}/static/swagger-ui-bundle.js`]
-  for (const path of ['/openapi.json', '/openapi-newer.json', ...own('/docs'), ...own('/docs-newer')]) {
+  for (const path of ['/openapi.json', '/openapi-v4.json', ...own('/docs'), ...own('/docs-v4')]) {
     t.equal((await get(path)).status, 401, path)
     t.equal((await get(path, 'reader')).status, 403, path)
     t.equal((await get(path, 'operator')).status, 200, path)
   }
   for (const [path, json] of [
     ['/docs', '/openapi.json'],
-    ['/docs-newer', '/openapi-newer.json'],
+    ['/docs-v4', '/openapi-v4.json'],
   ] as const) {
     const page = await get(path, 'operator')
     const policy = page.headers.get('content-security-policy')
@@ -59,9 +59,5 @@ t.test('an installation without the reference has no such paths', async (t) => {
   })
   for (const path of ['/openapi.json', '/docs', '/docs/json', '/docs/static/swagger-ui.css'])
     t.match((await app.inject(path)).json(), { error: 603 }, path)
-  await t.rejects(
-    async () => descriptions.classic.handler(edgeRequest('GET /openapi.json')),
-    { code: 603 },
-    'for clients',
-  )
+  await t.rejects(async () => descriptions.v3.handler(edgeRequest('GET /openapi.json')), { code: 603 }, 'for clients')
 })

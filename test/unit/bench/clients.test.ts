@@ -9,7 +9,7 @@ import { emptyTaken, record, type Taken } from '../../bench/clients/taken.ts'
 
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Length: 12\r\nAge: 3\r\nCache-Status: manager-edge; hit; ttl=1'
 const right: Received = { status: 200, head: HEAD, length: 12, beginning: '{"error":0,}', ending: '{"error":0,}' }
-const expected = { success: sessions.classic.success, throughEdge: true }
+const expected = { success: sessions.v3.success, throughEdge: true }
 
 function takenOf(...answers: readonly Received[]): Taken {
   const taken = emptyTaken(1)
@@ -71,7 +71,7 @@ t.test('a row that misses one goal fails the command', async (t) => {
   const ages = [{ target: '/x', group: 'x', fetchSeconds: 1, oldest: 3, bound: 3.5 }]
   const nodes = [{ name: 'master', callsPerSecond: 4, most: 4, minute: 300, refused: 0 }]
   const row: Row = {
-    session: sessions.classic,
+    session: sessions.v3,
     calls: [],
     way: 'edge',
     clients: 1_000,
@@ -98,7 +98,7 @@ t.test('a row that misses one goal fails the command', async (t) => {
     'calls in flight',
   )
   t.notOk(reaches({ ages: [{ target: '/x', group: 'x', fetchSeconds: 1, oldest: 4, bound: 3.5 }] }), 'ages')
-  const cluster = { layout: 'newer', newer: { requestsPerMinute: 300 } } as const
+  const cluster = { layout: 'v4', v4: { requestsPerMinute: 300 } } as const
   t.ok(reaches({ cluster }), 'exactly the limit per minute')
   t.notOk(reaches({ cluster, nodes: nodes.map((node) => ({ ...node, minute: 301 })) }), 'calls per minute')
   t.notOk(reaches({ cluster, nodes: nodes.map((node) => ({ ...node, refused: 1 })) }), 'a refused call')

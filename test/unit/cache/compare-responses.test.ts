@@ -17,7 +17,7 @@ const rows = (items: readonly unknown[], totalItems: number = items.length) => (
   error: 0,
   data: { items, totalItems },
 })
-const newerRows = (items: readonly unknown[], total: number = items.length) => ({
+const v4Rows = (items: readonly unknown[], total: number = items.length) => ({
   data: { affected_items: items, total_affected_items: total },
   error: 0,
 })
@@ -32,8 +32,8 @@ t.test('the comparison names the kind of a difference', async (t) => {
     ['total', rows([a]), rows([a], 2)],
     ['order', rows([a, b]), rows([b, { name: 'a', id: 1 }])],
     ['content', rows([a, b]), rows([a, a])],
-    ['order', newerRows([a, b]), newerRows([b, a])],
-    ['total', newerRows([a]), newerRows([a], 2)],
+    ['order', v4Rows([a, b]), v4Rows([b, a])],
+    ['total', v4Rows([a]), v4Rows([a], 2)],
     ['content', { error: 0, data: { status: 'Active' } }, { error: 0, data: { status: 'Disconnected' } }],
     ['error', rows([a]), { error: 1701, message: 'Agent does not exist' }],
   ]

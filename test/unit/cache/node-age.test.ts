@@ -31,7 +31,7 @@ const paths = {
   'two pages of a snapshot': '/rules?limit=2&offset=3&sort=-level',
 }
 
-for (const layout of ['classic', 'newer'] as const)
+for (const layout of ['v3', 'v4'] as const)
   for (const ttl of [1000, AGE - 1])
     t.test(`layout ${layout}, a TTL of ${ttl} s`, async (t) => {
       const simulator = await startSimulator({

@@ -63,8 +63,8 @@ t.test('the index and the configuration have the shapes of the seed', async (t) 
     },
   })
   const config = { debug: false, defaultDuration: 750, enabled: true, appendKey: [], jsonp: false, redisClient: false }
-  const { groups, endpoints, ...classic } = (await get('cacheConfig')).data as Record<string, unknown>
-  t.strictSame(classic, config, 'the fields of the real API stay')
+  const { groups, endpoints, ...v3 } = (await get('cacheConfig')).data as Record<string, unknown>
+  t.strictSame(v3, config, 'the fields of the real API stay')
   t.type(groups, 'object')
   t.type(endpoints, 'object')
   const off = cacheOperations(disabledCache)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
+import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
 import { EdgeError, type ErrorCode } from '../../../src/core/errors.ts'
 import { type EdgeResponse, OF_NODE } from '../../../src/core/response.ts'
 import {
@@ -282,21 +282,21 @@ t.test('the call that verifies a hit is answered by no stored response', async (
   )
 })
 
-t.test('a read of the newer contract has the lifetimes of its own endpoint, also while calls wait', async (t) => {
+t.test('a read of the v4 contract has the lifetimes of its own endpoint, also while calls wait', async (t) => {
   const names = new Set<string>()
   const lifetimesOf = (_: string, name: string) => {
     names.add(name)
     return { ttl: 1000, staleWhileRevalidate: 'automatic', staleIfError: 60_000 } as const
   }
   const { read, clock } = replica({ waitForRead: () => 6_000, lifetimesOf })
-  const endpoint = newerContract.find(({ path }) => path === '/agents/summary/status')
+  const endpoint = v4Contract.find(({ path }) => path === '/agents/summary/status')
   if (endpoint?.method !== 'GET') throw new Error('there is no such read')
   const request = { ...one(), endpoint, params: {} }
   await read(request)
   clock.advance(12_000)
   t.match(cacheStatusOf(await read(request)), { detail: 'stale-while-revalidate' })
   await settle()
-  t.strictSame([...names], ['newer:/agents/summary/status'])
+  t.strictSame([...names], ['v4:/agents/summary/status'])
 })
 
 t.test('a refresh that failed is not repeated within a second', async (t) => {

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { compilePolicy } from '../../../src/cache/policy.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
+import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
 import { EdgeError, type ErrorCode } from '../../../src/core/errors.ts'
 import type { EdgeRead } from '../../../src/core/request.ts'
 import {
@@ -96,7 +96,7 @@ t.test('stale: after the error of a node that answers, requests wait for it', as
   t.match(bodyOf(await read(one())), { error: 1017 })
 })
 
-const records = [...catalogue, ...newerContract].flatMap((record) => {
+const records = [...catalogue, ...v4Contract].flatMap((record) => {
   const policy = compilePolicy(record)
   if (record.method !== 'GET' || typeof policy === 'string' || policy.stale === 'allowed') return []
   return [{ record, name: policy.name, stale: policy.stale }]

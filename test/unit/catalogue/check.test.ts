@@ -1,7 +1,6 @@
 import t from 'tap'
 import type { Endpoint, ReadEndpoint, WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue, permissions } from '../../../src/catalogue/index.ts'
-import { newerContract } from '../../../src/catalogue/newer-contract/index.ts'
 import { read, write } from '../../../src/catalogue/record.ts'
 import { agentId, filter, list, nodeId, select } from '../../../src/catalogue/schemas/params.ts'
 import {
@@ -15,17 +14,18 @@ import {
   objectOf,
   textOf,
 } from '../../../src/catalogue/schemas/shared.ts'
+import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
 import { checkCatalogue } from './checks/index.ts'
 
 /** The checks do not depend on translations. */
-const newer = { call: { path: '/things' }, response: { kind: 'object' } } as const
+const translation = { call: { path: '/things' }, response: { kind: 'object' } } as const
 const good: ReadEndpoint = read<string>('/things', 'All things', {
   section: 'Things',
   params: {},
   query: list,
   permission: 'things:read',
   target: master,
-  newer,
+  translation,
   response: collectionOf('Agent'),
   cache: cacheIn('agents', 'collection:things'),
 })
@@ -34,7 +34,7 @@ const goodWrite: WriteEndpoint = write<string>('POST', '/things', 'Make a thing'
   params: {},
   permission: 'things:write',
   target: master,
-  newer,
+  translation,
   response: message,
   invalidates: ['collection:things'],
 })
@@ -246,6 +246,6 @@ t.test('the permissions are those of the records of both contracts and four more
   t.ok(permissions.includes('nodes:drain'))
   t.notOk(permissions.includes('signedIn'))
   t.strictSame([...permissions], [...new Set(permissions)].sort())
-  for (const { permission } of [...catalogue, ...newerContract])
+  for (const { permission } of [...catalogue, ...v4Contract])
     t.ok(permission === 'signedIn' || permissions.includes(permission), permission)
 })

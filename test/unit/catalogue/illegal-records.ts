@@ -5,9 +5,9 @@ import { agentOwner, cacheIn, collectionOf, master, message } from '../../../src
 
 /** Records that must not compile. `tsc --noEmit` fails here as soon as one of them compiles. */
 
-const newer = { call: { path: '/a' }, response: { kind: 'object' } } as const
+const translation = { call: { path: '/a' }, response: { kind: 'object' } } as const
 const facts = { section: 's', permission: 'a:read' } as const
-const common = { ...facts, target: master, newer } as const
+const common = { ...facts, target: master, translation } as const
 const cache: CachePolicy = cacheIn('agents', 'collection:agents')
 const reading = { ...common, response: collectionOf('Agent'), cache } as const
 const writing = { ...common, response: message, invalidates: ['collection:agents'] } as const
@@ -29,10 +29,10 @@ read('/a', 's', { ...reading, params: { name: agentName } })
 // @ts-expect-error the second of two names is missing
 read('/a/:name/b/:other', 's', { ...reading, params: { name: agentName } })
 
-// @ts-expect-error a record that a node answers has a translation for nodes of the newer layout
+// @ts-expect-error a record that a node answers has a translation for nodes of the v4 layout
 read('/a', 's', { ...facts, target: master, response: collectionOf('Agent'), cache })
 // @ts-expect-error a record that the edge answers has none
-read('/a', 's', { ...facts, target: { kind: 'edge', operation: 'cacheIndex' }, newer, response: message, cache })
+read('/a', 's', { ...facts, target: { kind: 'edge', operation: 'cacheIndex' }, translation, response: message, cache })
 
 // @ts-expect-error a response has a schema
 read('/a', 's', { ...common, cache, response: { data: 'object' } })
@@ -51,7 +51,7 @@ write('PUT', '/a', 's', { ...writing, cache })
 // @ts-expect-error a GET is no write
 write('GET', '/a', 's', writing)
 // @ts-expect-error every record names its permission
-read('/a', 's', { section: 's', target: master, newer, response: collectionOf('Agent'), cache })
+read('/a', 's', { section: 's', target: master, translation, response: collectionOf('Agent'), cache })
 // @ts-expect-error a permission is resource:action or signedIn
 read('/a', 's', { ...reading, permission: 'everybody' })
 // @ts-expect-error a record has no fields beyond the vocabulary

@@ -18,11 +18,11 @@ import { checkCatalogue } from './checks/index.ts'
 
 const common = { section: 's', permission: 'a:read' } as const
 /** The checks do not depend on translations. */
-const newer = { call: { path: '/x' }, response: { kind: 'object' } } as const
+const translation = { call: { path: '/x' }, response: { kind: 'object' } } as const
 const ofMaster: Endpoint = read('/manager/x', 's', {
   ...common,
   target: masterByTwin,
-  newer,
+  translation,
   response: objectOf('Agent'),
   cache: cacheIn('manager', 'node:{master}', 'node:*'),
 })
@@ -30,7 +30,7 @@ const ofNode: Endpoint = read('/cluster/:node_id/x', 's', {
   ...common,
   params: { node_id: nodeId },
   target: { kind: 'node', twin: '/manager/x', throughOthers: true },
-  newer,
+  translation,
   response: objectOf('Agent'),
   cache: cacheIn('cluster', 'node:{node_id}', 'node:*'),
 })
@@ -47,7 +47,7 @@ const ofAgent: ReadEndpoint = read<string>('/os/:agent_id/x', 's', {
   params: { agent_id: agentId },
   query: list,
   target: agentOwner,
-  newer,
+  translation,
   response: collectionOf('Agent', 'os'),
   cache: cacheIn('syscollector', 'syscollector:{agent_id}', 'syscollector:*'),
 })
@@ -56,7 +56,7 @@ const all: ReadEndpoint = read<string>('/experimental/x', 's', {
   params: {},
   query: { ...list, agent_id: agentFilter },
   target: allAgents('/os/:agent_id/x'),
-  newer,
+  translation,
   response: collectionOf('Agent', 'os'),
   cache: cacheIn('syscollector', 'collection:syscollector'),
   experimental: true,
@@ -65,7 +65,7 @@ const restart: WriteEndpoint = write<string>('PUT', '/cluster/:node_id/restart',
   ...common,
   params: { node_id: nodeId },
   target: { kind: 'node', twin: '/manager/restart', throughOthers: true },
-  newer,
+  translation,
   response: message,
   invalidates: ['node:{node_id}', 'collection:nodes'],
 })

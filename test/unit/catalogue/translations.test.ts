@@ -1,14 +1,14 @@
-/** Translations for the newer layout refer to what their records have. */
+/** Translations for the v4 layout refer to what their records have. */
 import t from 'tap'
 import ts from 'typescript'
 import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import type { Translation } from '../../../src/catalogue/newer/translation.ts'
+import type { Translation } from '../../../src/catalogue/v4-layout/translation.ts'
 import { ownEntry } from '../../../src/core/values.ts'
 import { type Source, sources } from '../../../src/query/sources.ts'
 
 const translated = catalogue.flatMap((endpoint) =>
-  endpoint.newer === undefined ? [] : [[endpoint, endpoint.newer] as const],
+  endpoint.translation === undefined ? [] : [[endpoint, endpoint.translation] as const],
 )
 const nameOf = ({ method, path }: Endpoint) => `${method} ${path}`
 
@@ -80,7 +80,7 @@ t.test('a write about a list of agents sends the list, or nothing', async (t) =>
 })
 
 t.test('the compiler accepts the table: no unknown word, no missing member', async (t) => {
-  const at = 'src/catalogue/newer/checked.ts'
+  const at = 'src/catalogue/v4-layout/checked.ts'
   const check = (written: object): readonly string[] => {
     const text = `import type { Translation } from './translation.ts'
 export const all: readonly Translation[] = ${JSON.stringify(written)}`

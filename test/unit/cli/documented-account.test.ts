@@ -1,17 +1,17 @@
-/** The policies in docs/newer-layout.md are enough for the roles of the edge that they are meant for, and no more. */
+/** The policies in docs/v4-layout.md are enough for the roles of the edge that they are meant for, and no more. */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { type NewerUser, startSimulator } from '../../../packages/simulator/src/index.ts'
+import { startSimulator, type V4User } from '../../../packages/simulator/src/index.ts'
 import { findMissingRights } from '../../../src/cli/check-nodes.ts'
 import type { Config } from '../../../src/config/schema.ts'
 import { type AccountRights, readAccountRights } from '../../../src/upstream/probes.ts'
 import { clusterOf } from '../upstream/fake-node.ts'
 
-type Roles = NonNullable<NewerUser['roles']>
+type Roles = NonNullable<V4User['roles']>
 
 /** The policies of the page, in the order of its three parts: reading, everyday work, administration. */
 const policies = [
-  ...readFileSync('docs/newer-layout.md', 'utf8').matchAll(/\/security\/policies" -d '(\{.*?\}\})'/gs),
+  ...readFileSync('docs/v4-layout.md', 'utf8').matchAll(/\/security\/policies" -d '(\{.*?\}\})'/gs),
 ].map(([, json = '']) => JSON.parse(json) as { name: string; policy: Roles[number] })
 const part = (pattern: RegExp) => policies.filter(({ name }) => pattern.test(name)).map(({ policy }) => policy)
 const parts = {
@@ -23,13 +23,13 @@ const parts = {
 async function rightsOf(t: Test, roles: Roles): Promise<AccountRights | undefined> {
   const password = 'only-for-tests'
   const simulator = await startSimulator({
-    layout: 'newer',
+    layout: 'v4',
     workers: 0,
-    newer: { users: { 'edge-2': { password, roles } } },
+    v4: { users: { 'edge-2': { password, roles } } },
   })
   t.teardown(() => simulator.close())
   const credentials = { mode: 'service', username: 'edge-2', password } as const
-  const { call } = clusterOf(t, simulator.nodes[0]?.url ?? '', { layout: 'newer', credentials })
+  const { call } = clusterOf(t, simulator.nodes[0]?.url ?? '', { layout: 'v4', credentials })
   return readAccountRights(call, { node: 'master', timeout: 20_000, caller: 'check' })
 }
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import accountRights from '../../../src/catalogue/newer/account-rights.json' with { type: 'json' }
+import accountRights from '../../../src/catalogue/v4-layout/account-rights.json' with { type: 'json' }
 import { findMissingRights } from '../../../src/cli/check-nodes.ts'
 import type { Config } from '../../../src/config/schema.ts'
 import { ownEntry } from '../../../src/core/values.ts'

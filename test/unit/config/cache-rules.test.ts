@@ -53,7 +53,7 @@ t.test('every default of cache.endpoints is a stored endpoint whose lifetime dif
 })
 
 t.test('an unknown endpoint, or one that is not stored, fails the start', async (t) => {
-  for (const path of ['/manger/info', '/agents/:agent_id/key', 'newer:/version', 'newer:/agents/:agent_id/key']) {
+  for (const path of ['/manger/info', '/agents/:agent_id/key', 'v4:/version', 'v4:/agents/:agent_id/key']) {
     const loaded = await load(t, `endpoints: { ${path}: 1s }`)
     if (!loaded.ok) return t.fail(loaded.faults.join('\n'))
     await t.rejects(buildEdge({ ...loaded.config, log: { ...loaded.config.log, level: 'silent' } }), {

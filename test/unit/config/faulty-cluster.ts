@@ -18,9 +18,9 @@ const nodeRows: readonly Row[] = [
     'edge.yaml:4:10 cluster.nodes: names 2 masters; a cluster has one, the others are workers',
   ],
   [
-    'distribution by the edge in the newer layout',
-    cluster(`distribution: edge\n  layout: newer\n  ${nodes(master)}`),
-    'cluster.distribution: edge is not possible with cluster.layout: newer, where the master answers for all nodes; set it to manager',
+    'distribution by the edge in the v4 layout',
+    cluster(`distribution: edge\n  layout: v4\n  ${nodes(master)}`),
+    'cluster.distribution: edge is not possible with cluster.layout: v4, where the master answers for all nodes; set it to manager',
   ],
   [
     'one name twice',

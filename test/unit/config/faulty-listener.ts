@@ -20,23 +20,23 @@ export const front: readonly Row[] = [
   ['not a number', listen('port: many'), 'edge.yaml:2:9 listen.port: must be an integer, got "many"'],
   ['a port too high', listen('port: 70000'), 'edge.yaml:2:9 listen.port: must be at most 65535, got 70000'],
   [
-    'the newer contract in front of classic nodes',
-    listen('contract: newer'),
-    'edge.yaml:2:13 listen.contract: serves the newer contract, which nodes of the classic layout cannot answer; set cluster.layout to newer or auto, or remove this setting',
+    'the v4 contract in front of v3 nodes',
+    listen('contract: v4'),
+    'edge.yaml:2:13 listen.contract: serves the v4 contract, which nodes of the v3 layout cannot answer; set cluster.layout to v4 or auto, or remove this setting',
   ],
   [
-    'a second port in front of classic nodes',
+    'a second port in front of v3 nodes',
     listen('secondPort: 55002'),
-    'edge.yaml:2:15 listen.secondPort: serves the newer contract, which nodes of the classic layout cannot answer; set cluster.layout to newer or auto',
+    'edge.yaml:2:15 listen.secondPort: serves the v4 contract, which nodes of the v3 layout cannot answer; set cluster.layout to v4 or auto',
   ],
   [
-    'both in front of classic nodes',
-    listen('{ contract: newer, secondPort: 55002 }'),
-    'edge.yaml:2:15 listen.contract: serves the newer contract',
+    'both in front of v3 nodes',
+    listen('{ contract: v4, secondPort: 55002 }'),
+    'edge.yaml:2:15 listen.contract: serves the v4 contract',
   ],
   [
     'one port for both contracts',
-    file({ listen: 'secondPort: 55000', cluster: withGroup('layout: newer') }),
+    file({ listen: 'secondPort: 55000', cluster: withGroup('layout: v4') }),
     'edge.yaml:2:15 listen.secondPort: 55000 is also listen.port; choose another one',
   ],
   [

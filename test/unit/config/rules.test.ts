@@ -62,9 +62,9 @@ t.test('unusual settings that are valid', async (t) => {
     'plain HTTP to nodes on purpose': file({
       cluster: `${nodes("{ name: m, type: master, url: 'http://10.0.0.1:1' }")}\n  tls: { required: false }`,
     }),
-    'both contracts in front of newer nodes': file({ listen: 'secondPort: 0', cluster: withGroup('layout: newer') }),
-    'the newer contract while nodes are upgraded': file({
-      listen: 'contract: newer',
+    'both contracts in front of v4 nodes': file({ listen: 'secondPort: 0', cluster: withGroup('layout: v4') }),
+    'the v4 contract while nodes are upgraded': file({
+      listen: 'contract: v4',
       cluster: withGroup('layout: auto'),
     }),
     'keys without values': file({ listen: 'tls:\n  host:' }),

@@ -1,10 +1,10 @@
-/** Each operation of the newer contract that takes fields, with generated bodies of the greatest size. */
+/** Each operation of the v4 contract that takes fields, with generated bodies of the greatest size. */
 import t from 'tap'
 import type { Endpoint, Field } from '../../../src/catalogue/endpoint.ts'
-import { newerContract as records } from '../../../src/catalogue/newer-contract/index.ts'
+import { v4Contract as records } from '../../../src/catalogue/v4-contract/index.ts'
 import { describedBody, describedFields } from '../../../src/core/request.ts'
 import type { HttpContract } from '../../../src/http/contract.ts'
-import { newerContract } from '../../../src/http/newer/contract.ts'
+import { v4Contract } from '../../../src/http/v4/contract.ts'
 import { measureBestRun } from '../../support/event-loop.ts'
 
 /** CPU milliseconds: the bound of src/core/turns.ts. */
@@ -16,8 +16,8 @@ const LENGTH = 10 * 1024 * 1024 - 1024
 const settings = {
   listen: { limits: { queryParameters: 64, body: 100 * 1024, upload: 10 * 1024 * 1024 }, cors: { origins: [] } },
   cluster: { experimental: true },
-} as unknown as ReturnType<Parameters<ReturnType<typeof newerContract>>[0]>
-const contract: HttpContract = newerContract({ catalogue: records, release: () => '4.14.7' })(() => settings)
+} as unknown as ReturnType<Parameters<ReturnType<typeof v4Contract>>[0]>
+const contract: HttpContract = v4Contract({ catalogue: records, release: () => '4.14.7' })(() => settings)
 
 const filled = (unit: string, length = LENGTH) => unit.repeat(length / unit.length)
 const listOf = (unit: string, count: number) => `[${filled(`${unit},`, count * (unit.length + 1))}${unit}]`

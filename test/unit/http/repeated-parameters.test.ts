@@ -4,8 +4,8 @@ import type { Param } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { kinds } from '../../../src/catalogue/schemas/kinds.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
-import { classicContract } from '../../../src/http/classic.ts'
 import type { HttpSettings } from '../../../src/http/contract.ts'
+import { v3Contract } from '../../../src/http/v3.ts'
 
 /** Kinds whose values are lists with commas; a filter of texts takes alternatives. */
 const LISTS: readonly string[] = ['array_numbers', 'array_names', 'node_names', 'select', 'alphanumeric']
@@ -33,7 +33,7 @@ const PARAMS: Readonly<Record<string, string>> = {
   configuration: 'client',
 }
 
-const contract = classicContract(catalogue)(
+const contract = v3Contract(catalogue)(
   () => ({ listen: { limits: { queryParameters: 100 } }, cluster: { experimental: true } }) as unknown as HttpSettings,
 )
 

@@ -7,12 +7,12 @@ import { createLoginAttempts } from '../../../src/access/login-attempts.ts'
 import { createManagerTokenAccess } from '../../../src/access/passthrough-access.ts'
 import { putUser } from '../../../src/access/users-file.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
-import { newerContract as newerRecords } from '../../../src/catalogue/newer-contract/index.ts'
+import { v4Contract as v4Records } from '../../../src/catalogue/v4-contract/index.ts'
 import { createCounters } from '../../../src/core/counters.ts'
 import { createAuthenticator } from '../../../src/http/admit.ts'
-import { classicContract } from '../../../src/http/classic.ts'
 import { tokenIssuer } from '../../../src/http/credentials.ts'
-import { newerContract } from '../../../src/http/newer/contract.ts'
+import { v3Contract } from '../../../src/http/v3.ts'
+import { v4Contract } from '../../../src/http/v4/contract.ts'
 import { basic, cachedResponse, repeating, startServer, type TestServer, uncachedResponse } from './test-server.ts'
 
 const body = Buffer.from(JSON.stringify({ error: 0, data: 'x'.repeat(2000) }))
@@ -36,8 +36,8 @@ const HEADERS: readonly Readonly<Record<string, string>>[] = [
 
 let release = '4.5.4'
 const CONTRACTS = {
-  classic: classicContract(catalogue),
-  newer: newerContract({ catalogue: newerRecords, release: () => release }),
+  v3: v3Contract(catalogue),
+  v4: v4Contract({ catalogue: v4Records, release: () => release }),
 } as const
 type Contract = keyof typeof CONTRACTS
 const MODES = ['service', 'passthrough'] as const
@@ -61,7 +61,7 @@ async function start(t: Test, contract: Contract, mode: Mode) {
   t.teardown(() => own.close())
   const acceptance = { noteAnswer: () => undefined, current: () => () => undefined }
   const access =
-    mode === 'service' || contract === 'classic'
+    mode === 'service' || contract === 'v3'
       ? own
       : createManagerTokenAccess(own, {
           node: () => 'master',
@@ -162,7 +162,7 @@ for (const contract of Object.keys(CONTRACTS) as Contract[]) {
       }
       t.strictSame(differences.slice(0, 5), [], `${differences.length} of ${forms.length} forms differ`)
       t.ok(prepared > 10, `${prepared} of them are prepared hits`)
-      if (contract === 'classic' && mode === 'passthrough') return
+      if (contract === 'v3' && mode === 'passthrough') return
       t.equal((await server.send('/rules', { authorization: `Bearer  ${token}` })).status, 200, 'two spaces')
       const nodeToken = server.requests.at(-1)?.caller.nodeToken
       if (mode === 'passthrough') t.equal(nodeToken?.header(), `Bearer ${token}`)
@@ -170,8 +170,8 @@ for (const contract of Object.keys(CONTRACTS) as Contract[]) {
   }
 }
 
-t.test('newer contract: a prepared hit ends when nodes of another release validate its URL', async (t) => {
-  const { server, token } = await start(t, 'newer', 'service')
+t.test('v4 contract: a prepared hit ends when nodes of another release validate its URL', async (t) => {
+  const { server, token } = await start(t, 'v4', 'service')
   t.teardown(() => {
     release = '4.5.4'
   })

@@ -20,10 +20,10 @@ import {
 } from '../../../src/core/response.ts'
 import { createAuthenticator } from '../../../src/http/admit.ts'
 import { BodyBudget } from '../../../src/http/body-budget.ts'
-import { classicContract } from '../../../src/http/classic.ts'
 import { createHttp, type Http, type HttpOptions } from '../../../src/http/index.ts'
 import type { RateLimits } from '../../../src/http/rate-limit.ts'
 import { requestLog } from '../../../src/http/request-events.ts'
+import { v3Contract } from '../../../src/http/v3.ts'
 import type { ListenerOptions, ListenerSettings } from '../../../src/listener/listener.ts'
 import { createListener, type Listener } from '../../../src/listener/listener.ts'
 import { createEdgeEvents } from '../../../src/telemetry/events.ts'
@@ -133,7 +133,7 @@ export async function startServer(
   events.on({ request: requestLog({ log, logTo: { write: (line) => void logLines.push(line) } }) })
   const requests: EdgeRequest[] = []
   const http = await createHttp({
-    contract: classicContract(catalogue),
+    contract: v3Contract(catalogue),
     handle: (request) => {
       requests.push(request)
       return handle(request)

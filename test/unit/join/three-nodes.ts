@@ -21,7 +21,7 @@ export function viewOf(names: readonly string[]): ClusterView {
     nodes: () => nodes,
     find: (name) => nodes.find((node) => node.name === name),
     master: () => nodes[0] as NodeInfo,
-    layoutOf: () => 'classic',
+    layoutOf: () => 'v3',
     isAvailable: () => true,
     freeSlots: () => 4,
   }

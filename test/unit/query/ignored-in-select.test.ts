@@ -1,7 +1,7 @@
 import t from 'tap'
-import { renameInSelect } from '../../../src/query/newer-names.ts'
 import { compileProjection } from '../../../src/query/select.ts'
 import { sources } from '../../../src/query/sources.ts'
+import { renameInSelect } from '../../../src/query/v4-names.ts'
 
 t.test('names that the manager accepts and that select nothing are ignored, and not sent', async (t) => {
   const row = { id: 1, title: 'a', compliance: [{ key: 'cis', value: '1' }], rules: [] }

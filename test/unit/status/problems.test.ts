@@ -96,7 +96,7 @@ t.test('what needs no sign-in has no names of nodes and replicas', async (t) => 
     ],
     credentials: () => ({ refusedBy: [name], isWeak: true }),
     growingQueues: () => [{ node: 'another', from: 1, to: 9 }],
-    layoutMixture: () => ({ classic: [name], newer: ['other'] }),
+    layoutMixture: () => ({ v3: [name], v4: ['other'] }),
     replicas: () => [{ name, version: '1.0.0', ago: 1, ready: false, rates, nodes: [] }],
   })
   t.match(JSON.stringify(found), name)
@@ -197,8 +197,8 @@ t.test('a reload that failed, and settings that wait for a restart', async (t) =
 })
 
 t.test('nodes of different layouts', async (t) => {
-  const layoutMixture = () => ({ classic: ['worker-1'], newer: ['master'] })
-  t.match(problems({ layoutMixture }), [{ kind: 'mixedLayouts', detail: /Classic worker-1; newer master\./ }])
+  const layoutMixture = () => ({ v3: ['worker-1'], v4: ['master'] })
+  t.match(problems({ layoutMixture }), [{ kind: 'mixedLayouts', detail: /v3 worker-1; v4 master\./ }])
 })
 
 t.test('this replica is not ready, or another one is not', async (t) => {

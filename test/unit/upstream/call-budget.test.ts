@@ -4,9 +4,9 @@ import t from 'tap'
 import type { NodeResult } from '../../../src/core/node-call.ts'
 import { eventually } from '../../support/eventually.ts'
 import { clusterOf, envelope, fakeNode, get, put } from './fake-node.ts'
-import { withLogin } from './newer-node.ts'
+import { withLogin } from './v4-node.ts'
 
-/** How a node of the newer layout refuses a call beyond its limit. */
+/** How a node of the v4 layout refuses a call beyond its limit. */
 const refuse: RequestListener = (_, response) => {
   const body = '{"title": "Maximum number of requests per minute reached", "detail": "", "error": 6001}\n'
   response.writeHead(429, { 'content-type': 'application/problem+json', 'content-length': body.length })
@@ -55,7 +55,7 @@ t.test('queued reads are sent in turn as soon as the window has room', async (t)
 
 t.test('a refused call closes the window: nothing more is sent, and nothing is repeated', async (t) => {
   const node = await fakeNode(t, withLogin(refuse))
-  const cluster = clusterOf(t, node.url, { layout: 'newer' })
+  const cluster = clusterOf(t, node.url, { layout: 'v4' })
   const first = await cluster.call(get('/agents'))
   t.match(first, { ok: false, fault: 'overloaded', sent: false, detail: 'too many requests' })
   t.ok(!first.ok && (first.retryAfter ?? 0) > 50 && (first.retryAfter ?? 0) <= 60)
@@ -73,7 +73,7 @@ t.test('a refused call is followed by a trial, and an answer opens the window', 
     t,
     withLogin((request, response) => (isRefusing ? refuse : envelope)(request, response)),
   )
-  const cluster = clusterOf(t, node.url, { layout: 'newer', clock: () => now })
+  const cluster = clusterOf(t, node.url, { layout: 'v4', clock: () => now })
   await cluster.call(get())
   now += 10_001
   t.match(await cluster.call(get()), { ok: false, fault: 'overloaded' }, 'the trial is refused')
@@ -90,14 +90,14 @@ t.test('a refused call is followed by a trial, and an answer opens the window', 
 t.test('a refused call is one of its node in the events, with its status', async (t) => {
   const events: unknown[] = []
   const node = await fakeNode(t, withLogin(refuse))
-  const cluster = clusterOf(t, node.url, { layout: 'newer', onCall: (call) => events.push(call) })
+  const cluster = clusterOf(t, node.url, { layout: 'v4', onCall: (call) => events.push(call) })
   await cluster.call(get())
   t.match(events.at(-1), { node: 'master', status: 429, fault: undefined })
 })
 
 t.test('a login counts', async (t) => {
   const node = await fakeNode(t, withLogin(envelope))
-  const cluster = clusterOf(t, node.url, { layout: 'newer' })
+  const cluster = clusterOf(t, node.url, { layout: 'v4' })
   t.ok((await cluster.call(get())).ok)
   t.match(cluster.status(), [{ budget: { used: 2, limit: 300 } }])
 })
@@ -121,9 +121,9 @@ t.test('a retry that the limit does not permit is not sent: the first failure is
   t.equal(node.seen.length, 1)
 })
 
-t.test('the classic layout has no limit by default, the newer one 300, and 0 means none', async (t) => {
+t.test('the v3 layout has no limit by default, the v4 one 300, and 0 means none', async (t) => {
   const node = await fakeNode(t)
-  const budgets = [{}, { layout: 'newer' as const }, { layout: 'newer' as const, limits: { perMinute: 0 } }].map(
+  const budgets = [{}, { layout: 'v4' as const }, { layout: 'v4' as const, limits: { perMinute: 0 } }].map(
     (options) => clusterOf(t, node.url, options).status()[0]?.budget,
   )
   t.same(budgets, [undefined, { used: 0, limit: 300 }, undefined])

@@ -5,11 +5,11 @@ import type { LayoutChange } from '../../../src/upstream/options.ts'
 import { type Fault, startFaultProxy } from '../../faults/proxy.ts'
 import { type ClusterTestOptions, clusterOf, fakeNode } from './fake-node.ts'
 import { handlerOf } from './forwarding.ts'
-import { rows, sendJson, withLogin } from './newer-node.ts'
+import { rows, sendJson, withLogin } from './v4-node.ts'
 
-type Layout = 'classic' | 'newer'
+type Layout = 'v3' | 'v4'
 
-const classicNode: RequestListener = (request, response) => {
+const v3Node: RequestListener = (request, response) => {
   if (!request.headers.authorization?.startsWith('Basic ')) {
     const headers = { 'content-type': 'text/plain', 'www-authenticate': 'Basic realm="OSSEC API"' }
     response.writeHead(401, headers).end('401 Unauthorized')
@@ -17,7 +17,7 @@ const classicNode: RequestListener = (request, response) => {
 }
 
 const ofAgents = rows([{ id: '001', status: 'active' }])
-const newerNode = withLogin((request, response) => {
+const v4Node = withLogin((request, response) => {
   if (request.headers.authorization?.startsWith('Bearer ')) ofAgents(request, response)
   else sendJson(response, 401, { title: 'Unauthorized', detail: 'No authorization token provided' })
 })
@@ -27,9 +27,9 @@ async function startNode(t: Test, initial: Layout) {
   let isUpgradedUponWrite = false
   const node = await fakeNode(t, (request, response) => {
     if (isUpgradedUponWrite && request.method !== 'GET') {
-      layout = 'newer'
+      layout = 'v4'
       sendJson(response, 200, 'not an envelope')
-    } else (layout === 'classic' ? classicNode : newerNode)(request, response)
+    } else (layout === 'v3' ? v3Node : v4Node)(request, response)
   })
   const proxy = await startFaultProxy(node.port)
   t.teardown(() => proxy.close())
@@ -42,14 +42,14 @@ async function startNode(t: Test, initial: Layout) {
         .filter((call) => call !== 'GET /' && !call.includes('authenticate')),
     set: (fault: Fault) => proxy.set(fault),
     upgrade: () => {
-      layout = 'newer'
+      layout = 'v4'
     },
-    /** From now on the node answers a write with what is no envelope, and has the newer layout afterwards. */
+    /** From now on the node answers a write with what is no envelope, and has the v4 layout afterwards. */
     upgradeUponWrite: () => {
       isUpgradedUponWrite = true
     },
-    replaceByClassic: () => {
-      layout = 'classic'
+    replaceByV3: () => {
+      layout = 'v3'
     },
   }
 }

@@ -68,7 +68,7 @@ function startReplicas(t: Test, world: World) {
     if (master === undefined) throw new Error('no master')
     const contacts: NodeContacts = new NodeContacts({
       call,
-      view: { nodes: () => nodes, master: () => master, layoutOf: () => 'classic' },
+      view: { nodes: () => nodes, master: () => master, layoutOf: () => 'v3' },
       drained: new Map(),
       nodes: byName,
       hasOwnCredentials: true,

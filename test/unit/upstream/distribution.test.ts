@@ -53,7 +53,7 @@ t.test('an answer is used for a minute, that of a node which distributes for fiv
   let error = 1000
   const logged: unknown[] = []
   const { call, paths } = node(() => ({ error }))
-  const view = { nodes: () => [master, worker], layoutOf: () => 'classic' as const }
+  const view = { nodes: () => [master, worker], layoutOf: () => 'v3' as const }
   const isDistributing = createDistributionCheck({ call, view, log: (...line) => logged.push(line), clock: () => now })
   t.strictSame(await Promise.all([isDistributing('w', undefined), isDistributing('w', undefined)]), [false, false])
   t.strictSame(paths, ['/cluster/w/info'], 'requests share the answer')
@@ -77,9 +77,9 @@ t.test('an answer is used for a minute, that of a node which distributes for fiv
   t.equal(paths.length, 4)
 })
 
-t.test('a node of the newer layout always distributes, so it is not asked', async (t) => {
+t.test('a node of the v4 layout always distributes, so it is not asked', async (t) => {
   const { call, paths } = node(() => ({ error: 1000 }))
-  const view = { nodes: () => [master, worker], layoutOf: () => 'newer' as const }
+  const view = { nodes: () => [master, worker], layoutOf: () => 'v4' as const }
   const isDistributing = createDistributionCheck({ call, view, log: () => undefined })
   t.equal(await isDistributing('w', undefined), true)
   t.strictSame(paths, [])

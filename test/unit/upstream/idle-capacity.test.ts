@@ -15,7 +15,7 @@ function view(masterSlots: number): ClusterView {
     nodes: () => nodes,
     find: (name) => nodes.find((node) => node.name === name),
     master: () => master,
-    layoutOf: () => 'classic',
+    layoutOf: () => 'v3',
     isAvailable: () => true,
     freeSlots: (name) => (name === 'm' ? masterSlots : 4),
   }

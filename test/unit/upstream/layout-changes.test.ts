@@ -19,7 +19,7 @@ const ofAgent = {
 const LONG = 3_600_000
 
 test('a node that is down at the start is asked again until it answers', async (t) => {
-  const { master, worker, cluster, handler } = await startAuto(t, ['newer', 'newer'])
+  const { master, worker, cluster, handler } = await startAuto(t, ['v4', 'v4'])
   await Promise.all([master, worker].map((node) => node.set({ kind: 'refuse' })))
   await cluster.start()
   await t.rejects(async () => handler(readAgents()), {
@@ -29,19 +29,19 @@ test('a node that is down at the start is asked again until it answers', async (
   })
   t.strictSame(master.calls(), [], 'nothing was sent')
   await Promise.all([master, worker].map((node) => node.set({ kind: 'pass' })))
-  await eventually(() => cluster.view.layoutOf('boss') === 'newer')
+  await eventually(() => cluster.view.layoutOf('boss') === 'v4')
   t.match(await handler(readAgents()), ofAgent)
 })
 
 for (const upgraded of [true, false]) {
-  const [before, after] = upgraded ? (['classic', 'newer'] as const) : (['newer', 'classic'] as const)
+  const [before, after] = upgraded ? (['v3', 'v4'] as const) : (['v4', 'v3'] as const)
   test(`a read is answered although the node has just changed from ${before} to ${after}`, async (t) => {
     const { master, worker, cluster, handler, changes } = await startAuto(t, [before, before], { layoutInterval: LONG })
     await cluster.start()
     t.match(await handler(readAgents()), ofAgent)
     for (const node of [master, worker]) {
       if (upgraded) node.upgrade()
-      else node.replaceByClassic()
+      else node.replaceByV3()
     }
     // The node is asked for its layout at most once in a second.
     await eventually(async () => {
@@ -64,28 +64,28 @@ for (const upgraded of [true, false]) {
 }
 
 test('a change is noticed without a request too', async (t) => {
-  const { master, cluster, lines } = await startAuto(t, ['classic', 'classic'])
+  const { master, cluster, lines } = await startAuto(t, ['v3', 'v3'])
   await cluster.start()
   master.upgrade()
-  await eventually(() => cluster.view.layoutOf('boss') === 'newer')
+  await eventually(() => cluster.view.layoutOf('boss') === 'v4')
   t.ok(lines.includes('layout of node changed'))
 })
 
 test('when one node has changed, the others are asked at once', async (t) => {
-  const { master, worker, cluster, handler } = await startAuto(t, ['classic', 'classic'], { layoutInterval: LONG })
+  const { master, worker, cluster, handler } = await startAuto(t, ['v3', 'v3'], { layoutInterval: LONG })
   await cluster.start()
   master.upgrade()
   worker.upgrade()
   await eventually(async () => {
     await Promise.resolve(handler(readAgents())).catch(() => undefined)
-    return cluster.view.layoutOf('w1') === 'newer'
+    return cluster.view.layoutOf('w1') === 'v4'
   })
   t.strictSame(worker.calls(), [], 'no request was sent to it')
   t.equal(cluster.view.layoutMixture?.(), undefined)
 })
 
 test('a write whose response cannot be read is not sent again in the other layout', async (t) => {
-  const { master, cluster, handler } = await startAuto(t, ['classic', 'classic'], { layoutInterval: LONG })
+  const { master, cluster, handler } = await startAuto(t, ['v3', 'v3'], { layoutInterval: LONG })
   await cluster.start()
   master.upgradeUponWrite()
   // The node was asked for its layout within the last second otherwise, and is not asked again.
@@ -95,13 +95,13 @@ test('a write whose response cannot be read is not sent again in the other layou
 })
 
 test('while nodes have different layouts, writes are refused and the nodes of the master answer reads', async (t) => {
-  const { master, worker, cluster, handler, lines } = await startAuto(t, ['newer', 'classic'])
+  const { master, worker, cluster, handler, lines } = await startAuto(t, ['v4', 'v3'])
   const write = refuseWritesInMixture(cluster.view)(handler)
   await cluster.start()
   await t.rejects(async () => write(restart()), {
     code: 939,
     status: 503,
-    message: 'Nodes have different layouts; write rejected (classic: w1; newer: boss)',
+    message: 'Nodes have different layouts; write rejected (v3: w1; v4: boss)',
   })
   t.ok(lines.includes('nodes have different layouts: writes are refused'))
   t.match(await handler(readAgents()), ofAgent)
@@ -111,7 +111,7 @@ test('while nodes have different layouts, writes are refused and the nodes of th
 
   await master.set({ kind: 'pass' })
   worker.upgrade()
-  await eventually(() => cluster.view.layoutMixture?.() === undefined && cluster.view.layoutOf('w1') === 'newer')
+  await eventually(() => cluster.view.layoutMixture?.() === undefined && cluster.view.layoutOf('w1') === 'v4')
   t.ok(lines.includes('nodes have one layout again'))
   await eventually(() => cluster.view.isAvailable('boss'))
   const outcome = await Promise.resolve(write(restart())).catch((error: unknown) => error)
@@ -119,7 +119,7 @@ test('while nodes have different layouts, writes are refused and the nodes of th
 })
 
 test('a named node of another layout than the master is not asked', async (t) => {
-  const { worker, cluster, handler } = await startAuto(t, ['classic', 'newer'])
+  const { worker, cluster, handler } = await startAuto(t, ['v3', 'v4'])
   await cluster.start()
   const counters = edgeRequest('GET', '/cluster/:node_id/stats/remoted', { params: { node_id: 'w1' } })
   await t.rejects(async () => handler(counters), { code: 920, message: /w1: its API has another layout/ })
@@ -127,18 +127,18 @@ test('a named node of another layout than the master is not asked', async (t) =>
 })
 
 test('a node that is down does not count for a mixture', async (t) => {
-  const { master, worker, cluster } = await startAuto(t, ['classic', 'classic'])
+  const { master, worker, cluster } = await startAuto(t, ['v3', 'v3'])
   await cluster.start()
   await worker.set({ kind: 'refuse' })
-  await eventually(() => cluster.view.layoutOf('w1') === 'classic')
+  await eventually(() => cluster.view.layoutOf('w1') === 'v3')
   master.upgrade()
-  await eventually(() => cluster.view.layoutOf('boss') === 'newer')
+  await eventually(() => cluster.view.layoutOf('boss') === 'v4')
   await eventually(() => cluster.view.layoutMixture?.() === undefined)
   t.equal(cluster.view.layoutMixture?.(), undefined)
 })
 
 test('a drained node does not count for a mixture, from its drain until it is put back', async (t) => {
-  const { cluster } = await startAuto(t, ['newer', 'classic'], { layoutInterval: LONG })
+  const { cluster } = await startAuto(t, ['v4', 'v3'], { layoutInterval: LONG })
   await cluster.start()
   t.ok(cluster.view.layoutMixture?.())
   await cluster.drains.drain({ node: 'w1', by: 'operator', confirmsMaster: false })
@@ -148,12 +148,12 @@ test('a drained node does not count for a mixture, from its drain until it is pu
 })
 
 test('a node that may not be asked now, because its calls per minute are used up, still counts for a mixture', async (t) => {
-  const { cluster } = await startAuto(t, ['newer', 'classic'], { limits: { perMinute: 1 }, layoutInterval: 1 })
+  const { cluster } = await startAuto(t, ['v4', 'v3'], { limits: { perMinute: 1 }, layoutInterval: 1 })
   await cluster.start()
   t.ok(cluster.view.layoutMixture?.())
   // The nodes are due each second.
   await new Promise((resolve) => setTimeout(resolve, 2_500))
-  t.strictSame(cluster.view.layoutMixture?.(), { classic: ['w1'], newer: ['boss'] })
+  t.strictSame(cluster.view.layoutMixture?.(), { v3: ['w1'], v4: ['boss'] })
 })
 
 test('refused credentials lead to no question for the layout: the refusal shows it', async (t) => {

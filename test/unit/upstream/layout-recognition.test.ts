@@ -8,7 +8,7 @@ type Row = readonly [name: string, status: number, headers: OutgoingHttpHeaders,
 const problem = { 'content-type': 'application/problem+json; charset=utf-8' }
 const json = { 'content-type': 'application/json; charset=utf-8' }
 
-const classic: readonly Row[] = [
+const v3: readonly Row[] = [
   [
     'it asks for credentials',
     401,
@@ -23,7 +23,7 @@ const classic: readonly Row[] = [
   ],
 ]
 
-const newer: readonly Row[] = [
+const v4: readonly Row[] = [
   ['it asks for a token', 401, problem, '{"title": "Unauthorized", "detail": "No authorization token provided"}'],
   [
     'it answers',
@@ -55,8 +55,8 @@ const neither: readonly Row[] = [
 ]
 
 for (const [layout, rows] of [
-  ['classic', classic],
-  ['newer', newer],
+  ['v3', v3],
+  ['v4', v4],
   [undefined, neither],
 ] as const) {
   for (const [name, status, headers, body] of rows) {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { parseNodeList, parseWholeNodeList } from '../../../src/upstream/topology.ts'
-import { recorded } from './newer/recorded.ts'
+import { recorded } from './v4/recorded.ts'
 
 const nodes = [
   { name: 'master', type: 'master', version: '4.5.4' },
@@ -10,22 +10,22 @@ const nodes = [
   { name: 'worker-2', type: 'worker', version: '4.5.4' },
 ]
 const bodyOf = (call: string) => recorded(call).body as Buffer
-const newer = bodyOf('GET /cluster/nodes')
-const classic = Buffer.from(JSON.stringify({ error: 0, data: { items: nodes, totalItems: 3 } }))
+const v4 = bodyOf('GET /cluster/nodes')
+const v3 = Buffer.from(JSON.stringify({ error: 0, data: { items: nodes, totalItems: 3 } }))
 
-for (const [layout, body] of Object.entries({ classic, newer })) {
+for (const [layout, body] of Object.entries({ v3, v4 })) {
   t.test(`a list of the ${layout} layout has all nodes`, async (t) => {
     t.strictSame(parseNodeList(body), nodes)
     t.strictSame(parseWholeNodeList(body), nodes)
   })
 }
 
-t.test('a page of the newer layout is not the whole list', async (t) => {
+t.test('a page of the v4 layout is not the whole list', async (t) => {
   t.equal(parseWholeNodeList(bodyOf('GET /cluster/nodes?limit=1')), undefined)
 })
 
 t.test('a list without the master, which a caller without permission gets, is no list', async (t) => {
-  const denied = readFileSync(new URL('../../contract/exchanges/newer-layout.jsonl', import.meta.url), 'utf8')
+  const denied = readFileSync(new URL('../../contract/exchanges/v4-layout.jsonl', import.meta.url), 'utf8')
     .split('\n')
     .map((line) => (line === '' ? undefined : JSON.parse(line)))
     .find((exchange) => exchange?.user === 'nobody' && exchange.request.path === '/cluster/nodes')
@@ -34,7 +34,7 @@ t.test('a list without the master, which a caller without permission gets, is no
   t.equal(parseNodeList(body), undefined)
 })
 
-t.test('an error of the newer layout is no list', async (t) => {
+t.test('an error of the v4 layout is no list', async (t) => {
   const problem = { title: 'Permission Denied', detail: 'Permission denied', error: 4000 }
   t.equal(parseNodeList(Buffer.from(JSON.stringify(problem))), undefined)
 })

@@ -1,17 +1,17 @@
-/** States of a node of the newer layout that its responses show: its address block, and its process that hangs. */
+/** States of a node of the v4 layout that its responses show: its address block, and its process that hangs. */
 import t, { type Test } from 'tap'
-import { type NewerOptions, startSimulator } from '../../../packages/simulator/src/index.ts'
+import { startSimulator, type V4Options } from '../../../packages/simulator/src/index.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type ClusterTestOptions, clusterOf, get } from './fake-node.ts'
 
-async function start(t: Test, newer: NewerOptions, options: ClusterTestOptions = {}) {
-  const simulator = await startSimulator({ layout: 'newer', agents: 3, workers: 1, password: 'pass', newer })
+async function start(t: Test, v4: V4Options, options: ClusterTestOptions = {}) {
+  const simulator = await startSimulator({ layout: 'v4', agents: 3, workers: 1, password: 'pass', v4 })
   t.teardown(() => simulator.close())
   const [master] = simulator.nodes
   if (master === undefined) throw new Error('no master')
   const logged: Record<string, unknown>[] = []
   const cluster = clusterOf(t, '', {
-    layout: 'newer',
+    layout: 'v4',
     nodes: [master],
     log: (level, message, fields) => logged.push({ level, message, ...fields }),
     ...options,
@@ -25,7 +25,7 @@ t.test('a node that blocks the address of the edge is tried again by the edge al
   const block = { interval: 10, minPause: 100, maxPause: 400 }
   const { simulator, master, logged, call, seen, state } = await start(t, {}, { ejection: { block } })
   t.ok((await call('/agents')).ok)
-  simulator.newer.blockAddress(master)
+  simulator.v4.blockAddress(master)
   t.match(await call('/agents'), {
     ok: false,
     fault: 'blocked',
@@ -45,7 +45,7 @@ t.test('a node that blocks the address of the edge is tried again by the edge al
     lastFailure: { fault: 'blocked', detail: /refuses the address of the edge/ },
   })
   t.equal(logged.filter(({ fault }) => fault === 'blocked').length, 1)
-  simulator.newer.restartApi(master)
+  simulator.v4.restartApi(master)
   await eventually(() => logged.at(-1)?.message === 'node answers again')
   t.ok((await call('/agents')).ok)
 })
@@ -74,7 +74,7 @@ t.test('a node that hangs is ejected, although it answers other calls, and probe
   t.match(await call('/cluster/nodes'), { ok: false, fault: 'ejected', lastFault: 'timeout' })
   t.match(await call('/agents'), { ok: false, fault: 'ejected' })
   t.equal(seen('/cluster/nodes') + seen('/agents'), before, 'no call of a client is a probe')
-  simulator.newer.restartApi(master)
+  simulator.v4.restartApi(master)
   await eventually(async () => (await call('/agents')).ok)
   t.ok(logged.some(({ message }) => message === 'node answers again'))
 })
@@ -94,7 +94,7 @@ t.test('a node that hangs for longer than its tokens are valid is probed with a 
   })
   await eventually(() => seen('/manager/status') >= 1)
   offset = 24 * 3_600_000
-  simulator.newer.restartApi(master)
+  simulator.v4.restartApi(master)
   await eventually(async () => (await call('/agents')).ok)
 })
 
@@ -112,7 +112,7 @@ t.test('without an account of the edge, a call that the process carries out is t
   await call('/agents')
   now += 40_000
   t.match(await call('/cluster/nodes'), { ok: false, fault: 'ejected' })
-  simulator.newer.restartApi(master)
+  simulator.v4.restartApi(master)
   t.match(await call('/agents'), { ok: true, response: { status: 200 } })
   t.match(await call('/cluster/nodes'), { ok: true, response: { status: 200 } })
 })

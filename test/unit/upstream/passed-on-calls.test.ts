@@ -1,4 +1,4 @@
-/** Calls that the master of the newer layout passes on to a worker, which is cut off: with a simulated cluster. */
+/** Calls that the master of the v4 layout passes on to a worker, which is cut off: with a simulated cluster. */
 import t, { type Test } from 'tap'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
@@ -11,7 +11,7 @@ import { handlerOf } from './forwarding.ts'
 const CUT_OFF = { cutOff: 10_000 }
 
 async function start(t: Test, options: ClusterTestOptions = {}) {
-  const simulator = await startSimulator({ layout: 'newer', agents: 6, workers: 2, password: 'pass' })
+  const simulator = await startSimulator({ layout: 'v4', agents: 6, workers: 2, password: 'pass' })
   t.teardown(() => simulator.close())
   const [master, worker, other] = simulator.nodes
   if (master === undefined || worker === undefined || other === undefined) throw new Error('no workers')
@@ -21,7 +21,7 @@ async function start(t: Test, options: ClusterTestOptions = {}) {
   const logged: Record<string, unknown>[] = []
   let now = 0
   const cluster = clusterOf(t, '', {
-    layout: 'newer',
+    layout: 'v4',
     nodes: [...simulator.nodes],
     hangTimeout: 300,
     log: (level, message, fields) => logged.push({ level, message, ...fields }),

@@ -1,4 +1,4 @@
-/** Probes of nodes of the classic layout, which write each request without credentials to their log as a failed login. */
+/** Probes of nodes of the v3 layout, which write each request without credentials to their log as a failed login. */
 import type { RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
 import { startFaultProxy } from '../../faults/proxy.ts'
@@ -29,7 +29,7 @@ async function start(t: Test, options: ClusterTestOptions) {
   return { cluster, proxy, probes, anonymous }
 }
 
-for (const layout of ['classic', 'auto'] as const) {
+for (const layout of ['v3', 'auto'] as const) {
   t.test(
     `layout ${layout}: each probe carries the account: at the start, of late calls, of a silent node`,
     async (t) => {

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { startFaultProxy } from '../../faults/proxy.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type ClusterTestOptions, clusterOf, envelope, fakeNode, get } from './fake-node.ts'
-import { rows, sendJson, withLogin } from './newer-node.ts'
+import { rows, sendJson, withLogin } from './v4-node.ts'
 
 /** The clock of the edge runs this many times as fast as the real one. */
 const SPEED = 20
@@ -83,10 +83,10 @@ t.test('a node that blocks the address is only tried as often as the block allow
 })
 
 t.test('the answer to a probe of a silent node shows its layout', async (t) => {
-  let isNewer = false
+  let isV4 = false
   const silence = { minWait: 50, maxWait: 100, probeTimeout: 50, probes: 2, pause: 10 }
   const respond: RequestListener = (request, response) => {
-    if (isNewer) sendJson(response, 401, { title: 'Unauthorized', detail: 'no token' })
+    if (isV4) sendJson(response, 401, { title: 'Unauthorized', detail: 'no token' })
     else envelope(request, response)
   }
   const { cluster, proxy } = await start(t, respond, { ejection: { silence }, layoutInterval: 3_600_000 })
@@ -94,8 +94,8 @@ t.test('the answer to a probe of a silent node shows its layout', async (t) => {
   await proxy.set({ kind: 'stall' })
   await Promise.all([1, 2].map((at) => cluster.call(get(`/${at}`, { node: 'worker' }))))
   t.ok(cluster.view.isSilent?.('worker'))
-  isNewer = true
+  isV4 = true
   await proxy.set({ kind: 'pass' })
   await eventually(() => cluster.view.isSilent?.('worker') === false)
-  t.equal(cluster.view.layoutOf('worker'), 'newer')
+  t.equal(cluster.view.layoutOf('worker'), 'v4')
 })

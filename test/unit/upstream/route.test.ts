@@ -26,7 +26,7 @@ function viewOf(unavailable: readonly string[], freeSlots: ClusterView['freeSlot
     nodes: () => nodes,
     find: (name) => nodes.find((node) => node.name === name),
     master: () => master,
-    layoutOf: () => 'classic',
+    layoutOf: () => 'v3',
     isAvailable: (name) => !unavailable.includes(name),
     freeSlots,
   }

@@ -1,6 +1,6 @@
 import { createKinds, type Router } from '../../../src/upstream/kinds.ts'
 
-/** Returns the candidates of requests to a cluster with this mode, or with the newer layout if the view shows it. */
+/** Returns the candidates of requests to a cluster with this mode, or with the v4 layout if the view shows it. */
 export function routerOf(mode: 'manager' | 'edge'): Router {
   const kindOf = createKinds(mode)
   return (request, view) => kindOf(view).route(request, view)

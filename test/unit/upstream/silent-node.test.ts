@@ -62,7 +62,7 @@ t.test('a refusal with a status is a response: the node is not silent', async (t
   })
   const ejection = { silence: { ...silence, minWait } }
   const { call } = clusterOf(t, node.url, {
-    layout: 'newer',
+    layout: 'v4',
     credentials: { mode: 'passthrough' },
     limits: { perMinute: 0 },
     ejection,

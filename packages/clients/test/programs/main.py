@@ -3,10 +3,10 @@
 import json
 import sys
 
-from manager_edge import ClassicClient, ManagerError, NewerClient, all_rows
+from manager_edge import V3Client, ManagerError, V4Client, all_rows
 
-url, newer_url, password = sys.argv[1:4]
-client = ClassicClient(url, user="admin", password=password)
+url, v4_url, password = sys.argv[1:4]
+client = V3Client(url, user="admin", password=password)
 ids = [agent["id"] for agent in all_rows(client.get_agents, limit=4, sort="+id")]
 client.get_agents(limit=5)
 client.get_agents(limit=5)
@@ -21,8 +21,8 @@ def error_of(call, *args, **parameters):
     return None
 
 
-wrong = ClassicClient(url, user="admin", password="wrong")
-newer = NewerClient(newer_url, user="admin", password=password)
+wrong = V3Client(url, user="admin", password="wrong")
+v4 = V4Client(v4_url, user="admin", password=password)
 print(
     json.dumps(
         {
@@ -33,8 +33,8 @@ print(
             "refused": error_of(wrong.get_agents),
             "restarted": client.put_agents_by_agent_id_restart("001"),
             "created": sorted(client.post_agents(body={"name": "made-by-python"})),
-            "newer": len(newer.get_agents(limit=2)["data"]["affected_items"]),
-            "newer_error": error_of(newer.get_agents_by_agent_id_key, "abc"),
+            "v4": len(v4.get_agents(limit=2)["data"]["affected_items"]),
+            "v4_error": error_of(v4.get_agents_by_agent_id_key, "abc"),
         }
     )
 )

@@ -1,8 +1,8 @@
 /** A program with the TypeScript package. It prints one line of JSON. */
-import { allRows, createClassicClient, createNewerClient } from '@manager-edge/client'
+import { allRows, createV3Client, createV4Client } from '@manager-edge/client'
 
-const [url = '', newerUrl = '', password = ''] = process.argv.slice(2)
-const client = createClassicClient({ url, credentials: { user: 'admin', password } })
+const [url = '', v4Url = '', password = ''] = process.argv.slice(2)
+const client = createV3Client({ url, credentials: { user: 'admin', password } })
 
 const agents = allRows(async (offset) => {
   const { data, error } = await client.GET('/agents', { params: { query: { limit: 4, offset, sort: '+id' } } })
@@ -13,19 +13,19 @@ const agents = allRows(async (offset) => {
 const ids: string[] = []
 for await (const { id } of agents) ids.push(id ?? '')
 
-const wrong = createClassicClient({ url, credentials: { user: 'admin', password: 'wrong' } })
+const wrong = createV3Client({ url, credentials: { user: 'admin', password: 'wrong' } })
 const refused = await wrong.GET('/agents')
 
-const newer = createNewerClient({ url: newerUrl, credentials: { user: 'admin', password } })
-const listed = await newer.GET('/agents', { params: { query: { limit: 2 } } })
-const written = await newer.PUT('/agents/{agent_id}/restart', { params: { path: { agent_id: '001' } } })
+const v4 = createV4Client({ url: v4Url, credentials: { user: 'admin', password } })
+const listed = await v4.GET('/agents', { params: { query: { limit: 2 } } })
+const written = await v4.PUT('/agents/{agent_id}/restart', { params: { path: { agent_id: '001' } } })
 
 console.log(
   JSON.stringify({
     ids,
     refused: refused.error?.error,
     message: refused.error?.message,
-    newer: listed.data?.data?.affected_items?.length,
+    v4: listed.data?.data?.affected_items?.length,
     written: written.response.status,
   }),
 )

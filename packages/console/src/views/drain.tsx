@@ -136,7 +136,7 @@ function MasterConfirmation({ isConfirmed, onChange }: MasterConfirmationProps) 
     <div class="warning">
       <p>
         This is the master. All writes fail with error 920 until it is put back, and so do all reads that only the
-        master can answer. In the newer layout that is every request.
+        master can answer. In the v4 layout that is every request.
       </p>
       <label class="confirmation">
         <input

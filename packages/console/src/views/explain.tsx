@@ -47,7 +47,7 @@ export function Explain({ ports }: { readonly ports: readonly ClientPort[] }) {
       <form class="filters" onSubmit={submit}>
         <label class="wide">
           URL, or path and query of a GET
-          {ports.length > 1 && '; newer: in front of a path of releases 4.x'}
+          {ports.length > 1 && '; v4: in front of a path of releases 4.x'}
           <input
             ref={field}
             name="url"

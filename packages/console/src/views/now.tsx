@@ -109,6 +109,6 @@ function TotalsSinceStart({ now: { totals, edge, cache } }: { readonly now: Now 
 }
 
 function addressName(ports: readonly ClientPort[], contract: ClientPort['contract']): string {
-  const isOnlyClassic = ports.length === 1 && contract === 'classic'
-  return isOnlyClassic ? 'Address for clients' : `Address for clients, ${contractNames[contract]}`
+  const isOnlyV3 = ports.length === 1 && contract === 'v3'
+  return isOnlyV3 ? 'Address for clients' : `Address for clients, ${contractNames[contract]}`
 }

@@ -10,13 +10,13 @@ interface CurlOptions extends PurgeNames {
 }
 
 /**
- * Returns the purge as a shell command for the classic port, or if there is none for the newer one, whose clients have tokens.
+ * Returns the purge as a shell command for the v3 port, or if there is none for the v4 one, whose clients have tokens.
  * Each word is quoted, since a user name may contain any character.
  */
 export function curl({ ports, user, group, endpoint, tag, keys, soft }: CurlOptions): string {
-  const port = ports.find(({ contract }) => contract === 'classic') ?? ports[0]
-  const isNewerPort = port?.contract === 'newer'
-  const name = isNewerPort && endpoint?.startsWith('/') ? `classic:${endpoint}` : endpoint
+  const port = ports.find(({ contract }) => contract === 'v3') ?? ports[0]
+  const isV4Port = port?.contract === 'v4'
+  const name = isV4Port && endpoint?.startsWith('/') ? `v3:${endpoint}` : endpoint
   const query = [
     name === undefined ? '' : `endpoint=${name}`,
     tag === undefined ? '' : `tag=${encodeURIComponent(tag)}`,
@@ -26,7 +26,7 @@ export function curl({ ports, user, group, endpoint, tag, keys, soft }: CurlOpti
     .filter(Boolean)
     .join('&')
   const path = `/cache${group === undefined ? '' : `/${group}`}${query === '' ? '' : `?${query}`}`
-  const credentials = isNewerPort ? '-H "Authorization: Bearer $TOKEN"' : `-u ${quoted(user)}`
+  const credentials = isV4Port ? '-H "Authorization: Bearer $TOKEN"' : `-u ${quoted(user)}`
   return `curl ${credentials} -X DELETE ${quoted((port?.url ?? '') + path)}`
 }
 

@@ -202,7 +202,7 @@ function Bounds({ keys, isSearch }: { readonly keys: boolean; readonly isSearch:
   return (
     <p class="quiet">
       {isSearch ? 'Removes the entries of this preview only. ' : ''}
-      If an entry is fetched again before the purge, the newer response is purged too.
+      If an entry is fetched again before the purge, the v4 response is purged too.
       {isSearch ? ' Other entries that match the search by then remain.' : ''}
     </p>
   )

@@ -19,8 +19,8 @@ export interface DemoOptions extends ClusterOptions {
   /** Port of the API of the first replica; 0: a free one. */
   readonly port: number
   readonly operationsPort: number
-  /** Port for clients of releases 4.x, with the newer layout. */
-  readonly newerPort: number
+  /** Port for clients of releases 4.x, with the v4 layout. */
+  readonly v4Port: number
   readonly replicas: number
   /** Share the cache through the Redis server that is installed. */
   readonly redis?: true
@@ -48,8 +48,8 @@ export async function demo(options: DemoOptions): Promise<number> {
     await mkdir(join(folder, KEYS))
     await createKeyFile(join(folder, KEYS))
     const passwords = await addUsers(join(folder, 'users'), options.userPassword)
-    const { port, operationsPort, newerPort, layout } = options
-    const first = [port, operationsPort, ...(layout === 'newer' ? [newerPort] : [])]
+    const { port, operationsPort, v4Port, layout } = options
+    const first = [port, operationsPort, ...(layout === 'v4' ? [v4Port] : [])]
     const ports = portsOfReplicas(first, options.replicas)
     const site = { folder, cluster, account, redis: redis?.value, layout, ports }
     const urls: Urls[] = []
@@ -140,7 +140,7 @@ Try it:
   curl ${admin} '${url}/agents?limit=3&pretty'
   curl ${operationsUrl}/readyz
   ${operationsUrl}/console/   in a browser, as admin or operator
-${formatNewerCalls(admin, own)}${others.map((other) => formatCoherence(admin, own, other)).join('')}
+${formatV4Calls(admin, own)}${others.map((other) => formatCoherence(admin, own, other)).join('')}
 Press Ctrl-C to stop.
 `
 }
@@ -152,8 +152,8 @@ function formatPorts({ url, secondUrl, operationsUrl }: Urls): string {
 
 const BEARER = '-H "Authorization: Bearer $TOKEN"'
 
-/** Calls of a client of releases 4.x. The last one reads the data of the first call of a classic client. */
-function formatNewerCalls(admin: string, { url, secondUrl }: Urls): string {
+/** Calls of a client of releases 4.x. The last one reads the data of the first call of a v3 client. */
+function formatV4Calls(admin: string, { url, secondUrl }: Urls): string {
   if (secondUrl === undefined) return ''
   return `
 The same as a client of releases 4.x, with a token and the other contract:

@@ -13,7 +13,7 @@ function demo(): Command {
     .description('run the edge in front of a simulated cluster')
     .option('--port <n>', 'port of the API; 0: any free port', port, 55_000)
     .option('--operations-port <n>', 'port of the operations listener; 0: any free port', port, 55_001)
-    .option('--newer-port <n>', 'port for clients of releases 4.x, with --layout newer; 0: any free port', port, 55_002)
+    .option('--v4-port <n>', 'port for clients of releases 4.x, with --layout v4; 0: any free port', port, 55_002)
     .option('--replicas <n>', 'number of replicas; the ports of each are higher by 10 or more', parseInteger(1, 10), 1)
     .option('--redis', 'share the cache through the redis-server that is installed; starts one for the demo')
     .option('--user-password <password>', 'password of all three users, for scripts; default: random passwords')
@@ -42,7 +42,7 @@ function withClusterOptions(command: Command): Command {
     .option('--seed <n>', 'seed of the data; the same seed gives the same cluster', parseInteger(0, 999_999_999), 1)
     .addOption(
       new Option('--layout <layout>', "layout of the nodes' API: that of releases 3.x or 4.x")
-        .choices(['classic', 'newer'])
-        .default('classic'),
+        .choices(['v3', 'v4'])
+        .default('v3'),
     )
 }

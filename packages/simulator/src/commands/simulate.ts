@@ -18,7 +18,7 @@ export interface SimulateOptions extends ClusterOptions {
   readonly password: string
 }
 
-/** The limit of nodes in the newer layout. Those of the classic one have none. */
+/** The limit of nodes in the v4 layout. Those of the v3 one have none. */
 const REQUESTS_PER_MINUTE = 300
 
 /** Runs until SIGINT or SIGTERM. Resolves to the exit code. */
@@ -36,9 +36,9 @@ export async function startCluster(
   { agents, workers, seed, layout }: ClusterOptions,
   options: Pick<SimulatorOptions, 'port' | 'username' | 'password'>,
 ): Promise<Simulator> {
-  const newer = { requestsPerMinute: REQUESTS_PER_MINUTE }
+  const v4 = { requestsPerMinute: REQUESTS_PER_MINUTE }
   try {
-    return await startSimulator({ agents, workers, seed, layout, newer, ...options, remember: false })
+    return await startSimulator({ agents, workers, seed, layout, v4, ...options, remember: false })
   } catch (error) {
     const { code, port } = error as NodeJS.ErrnoException & { readonly port?: number }
     if (code !== 'EADDRINUSE') throw error
@@ -59,8 +59,7 @@ function formatSettings(
     },
   }
   const [master] = nodes
-  const access =
-    layout === 'classic' ? `curl -u ${username}:${password} '${master?.url}/agents?limit=3&pretty'` : undefined
+  const access = layout === 'v3' ? `curl -u ${username}:${password} '${master?.url}/agents?limit=3&pretty'` : undefined
   return `# A simulated cluster runs: one master, workers: ${workers}, agents: ${agents}, ${layout} layout.
 # Settings of an edge in front of it, besides access.users and access.roles:
 ${stringify(settings)}${access === undefined ? '' : `# A call to the bare API:\n# ${access}\n`}# Press Ctrl-C to stop.`

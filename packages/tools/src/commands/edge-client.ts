@@ -123,7 +123,7 @@ interface RequestInit {
 export interface EdgeClientOptions {
   readonly url: URL
   readonly authorization: string
-  /** The newer contract takes a password only to log in, and a token for everything else. Absent: the password is sent. */
+  /** The v4 contract takes a password only to log in, and a token for everything else. Absent: the password is sent. */
   readonly contract?: Contract
   /** PEM of the CA of the edge's certificate. Absent: the CAs of Node.js. */
   readonly ca?: string
@@ -196,7 +196,7 @@ export function createEdgeClient(options: EdgeClientOptions) {
     if (statusCode !== 200) throw new LogInError(statusCode, text)
     return `Bearer ${text.trim()}`
   })
-  const logsIn = contract === 'newer' && !authorization.startsWith('Bearer ')
+  const logsIn = contract === 'v4' && !authorization.startsWith('Bearer ')
   const send = async (path: string, init?: RequestInit, signal?: AbortSignal) => {
     if (!logsIn) return request(authorization, path, init, signal)
     const token = source.token()

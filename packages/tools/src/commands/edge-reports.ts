@@ -65,7 +65,7 @@ async function findPath(given: string, contract: Contract, read: Operations['rea
   if (given.startsWith('/')) return { contract, path: given }
   const { edge } = await read<Now>('/api/now')
   try {
-    const { target, notes } = parseExplainedUrl(given, edge.ports, contract === 'newer' ? contract : undefined)
+    const { target, notes } = parseExplainedUrl(given, edge.ports, contract === 'v4' ? contract : undefined)
     for (const note of notes) printError(`note: ${note}`)
     return parseName(target)
   } catch (error) {

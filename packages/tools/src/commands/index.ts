@@ -137,7 +137,5 @@ function openApi(): Command {
 }
 
 export function contractOption(): Option {
-  return new Option('--contract <name>', 'classic (releases 3.x) or newer (releases 4.x)')
-    .choices(['classic', 'newer'])
-    .default('classic')
+  return new Option('--contract <name>', 'v3 (releases 3.x) or v4 (releases 4.x)').choices(['v3', 'v4']).default('v3')
 }

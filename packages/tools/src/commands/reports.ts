@@ -8,7 +8,7 @@ import { type Column, formatTable } from '../../../../src/cli/output.ts'
 import { CommandError } from '../../../../src/cli/terminal.ts'
 import { nameOf } from '../../../../src/core/request.ts'
 
-const documents = { classic: 'openapi.json', newer: 'openapi-newer.json' }
+const documents = { v3: 'openapi.json', v4: 'openapi-v4.json' }
 
 export function printRoutes({ contract }: { contract: Contract }): void {
   process.stdout.write(routesTable(recordsOf(contract)))

@@ -37,7 +37,7 @@ export interface Sites {
   compare(record: Endpoint, queries: number, seed: number): Promise<Compared>
   /** Compares some of the parts of a query, alone and beside others: each `step`th, from the one at `from` on. */
   compareParts(record: Endpoint, step: number, from: number): Promise<Compared>
-  /** Compares a node with a faulty engine in place of the snapshot, which only the classic layout has. */
+  /** Compares a node with a faulty engine in place of the snapshot, which only the v3 layout has. */
   comparePlanted(plant: Plant, queries: number, seed: number): Promise<Compared>
 }
 
@@ -53,8 +53,8 @@ const PARAMS: Readonly<Record<string, string>> = {
   rule_id: '5710',
   decoder_name: 'sshd',
 }
-/** Joined collections have more rows than a page; a newer node takes many calls for them. */
-const AGENTS = { classic: 40, newer: 12 } as const
+/** Joined collections have more rows than a page; a v4 node takes many calls for them. */
+const AGENTS = { v3: 40, v4: 12 } as const
 const MAX_DIFFERENCES = 3
 const PAIRS_AT_ONCE = 4
 
@@ -72,7 +72,7 @@ export async function startSites(t: Pick<Test, 'teardown'>, layout: Layout): Pro
   })
   t.teardown(() => simulator.close())
   const known = collections.map(pathOf).filter((path) => engineCollectionOf(path) !== undefined)
-  const oracle = layout === 'classic' ? await startOracleNode(t, simulator, known) : undefined
+  const oracle = layout === 'v3' ? await startOracleNode(t, simulator, known) : undefined
   const nodes = oracle === undefined ? simulator.nodes : [{ name: 'master', type: 'master', url: oracle.url } as const]
   const edgeWith = async (groups: readonly string[]) => {
     const edge = await startEdge({ nodes, settings: settingsOf(layout, groups), password: 'only-for-tests' })

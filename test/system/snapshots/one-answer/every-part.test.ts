@@ -18,7 +18,7 @@ import { bodyOf, startOracleNode } from './oracle-node.ts'
 import { everyPart, type RandomQuery } from './queries.ts'
 import { type Answered, REMAINING } from './remaining.ts'
 
-const { parse, isComputable, sourceOf } = collectionContracts.classic
+const { parse, isComputable, sourceOf } = collectionContracts.v3
 /** Collections whose rows of all nodes the edge itself sorts. */
 const ofOneNode = collections.filter((record) => engineCollectionOf(pathOf(record)) !== undefined)
 

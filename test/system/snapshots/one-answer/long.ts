@@ -3,7 +3,7 @@
  * layouts (`npm run check:answers`). With the printed seed and the same options, a run is repeated exactly.
  */
 import { readOptions } from '../../../support/script-options.ts'
-import { compareNewerContract } from '../newer-contract/long.ts'
+import { compareV4Contract } from '../v4-contract/long.ts'
 import { type Compared, pathOf, startSites } from './compare.ts'
 
 const { values, refuse } = readOptions({
@@ -13,17 +13,15 @@ const { values, refuse } = readOptions({
     queries: { kind: 'number', meaning: 'number of queries over all collections and layouts (default 10000)' },
     seed: { kind: 'number', meaning: 'the seed of a run (default: random)' },
     only: { kind: 'text', value: 'PATH', meaning: 'collections whose path contains this text' },
-    layout: { kind: 'text', value: 'LAYOUT', meaning: 'classic or newer only' },
-    contract: { kind: 'text', value: 'CONTRACT', meaning: 'classic or newer only' },
+    layout: { kind: 'text', value: 'LAYOUT', meaning: 'v3 or v4 only' },
+    contract: { kind: 'text', value: 'CONTRACT', meaning: 'v3 or v4 only' },
   },
 })
 const { queries = 10_000, seed = Math.trunc(Math.random() * 2 ** 31), only = '', layout: wanted, contract } = values
-if (contract !== undefined && contract !== 'classic' && contract !== 'newer')
-  refuse(`--contract must be classic or newer, got "${contract}"`)
-const layouts = (['classic', 'newer'] as const).filter(
-  (layout) => contract !== 'newer' && (wanted ?? layout) === layout,
-)
-if (layouts.length === 0 && contract !== 'newer') refuse(`--layout must be classic or newer, got "${wanted}"`)
+if (contract !== undefined && contract !== 'v3' && contract !== 'v4')
+  refuse(`--contract must be v3 or v4, got "${contract}"`)
+const layouts = (['v3', 'v4'] as const).filter((layout) => contract !== 'v4' && (wanted ?? layout) === layout)
+if (layouts.length === 0 && contract !== 'v4') refuse(`--layout must be v3 or v4, got "${wanted}"`)
 
 const teardowns: (() => unknown)[] = []
 const begin = performance.now()
@@ -38,8 +36,8 @@ for (const layout of layouts) {
   if (chosen.length === 0) refuse(`no collection has "${only}" in its path`)
   for (const record of chosen) {
     const random = await sites.compare(record, Math.ceil(queries / layouts.length / chosen.length), seed)
-    // In the classic layout a test has each part of a query.
-    for (const compared of layout === 'newer' ? [random, await sites.compareParts(record, 1, 0)] : [random]) {
+    // In the v3 layout a test has each part of a query.
+    for (const compared of layout === 'v4' ? [random, await sites.compareParts(record, 1, 0)] : [random]) {
       all.push(compared)
       const { path, computed, withRows, refused, differences } = compared
       console.log(
@@ -63,5 +61,5 @@ console.log(
     `seed ${seed}: ${differences} differences`,
 )
 for (const close of teardowns) await close()
-const inNewer = contract === 'classic' ? 0 : await compareNewerContract({ queries, seed, only })
-process.exit(differences + inNewer === 0 ? 0 : 1)
+const inV4 = contract === 'v3' ? 0 : await compareV4Contract({ queries, seed, only })
+process.exit(differences + inV4 === 0 ? 0 : 1)

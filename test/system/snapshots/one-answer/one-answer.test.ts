@@ -3,7 +3,7 @@ import { type Sites, startSites } from './compare.ts'
 import { PLANTS, type Plant } from './plants.ts'
 
 /** `npm run check:answers` asks as many random ones as wanted. */
-const QUERIES_PER_COLLECTION = { classic: 5, newer: 2 } as const
+const QUERIES_PER_COLLECTION = { v3: 5, v4: 2 } as const
 /** The same in each run, so that no change fails for a query that another one has not met. */
 const SEED = 30_031
 /** A run has one of this number of parts, `npm run check:answers` all. */
@@ -12,9 +12,9 @@ const STEP = 40
 const QUERIES_PER_BATCH = 60
 const MAX_BATCHES = 25
 
-t.test('classic layout', async (t) => {
-  const sites = await startSites(t, 'classic')
-  await t.test('a URL has one answer, from a node and from the snapshot', (t) => compareAll(t, sites, 'classic'))
+t.test('v3 layout', async (t) => {
+  const sites = await startSites(t, 'v3')
+  await t.test('a URL has one answer, from a node and from the snapshot', (t) => compareAll(t, sites, 'v3'))
   await t.test('planted faults of answers from snapshots are found', async (t) => {
     for (const plant of PLANTS) {
       const { differences, queries } = await findPlanted(sites, plant)
@@ -25,9 +25,9 @@ t.test('classic layout', async (t) => {
   })
 })
 
-t.test('newer layout: a URL has one answer, from a node and from the snapshot', async (t) => {
-  const sites = await startSites(t, 'newer')
-  await compareAll(t, sites, 'newer')
+t.test('v4 layout: a URL has one answer, from a node and from the snapshot', async (t) => {
+  const sites = await startSites(t, 'v4')
+  await compareAll(t, sites, 'v4')
   // Nodes compare rows in another form than clients see them.
   await t.test('each part of a query, alone and beside others', async (t) => {
     const from = Math.trunc(Math.random() * STEP)

@@ -24,7 +24,7 @@ interface Words {
   readonly members: Readonly<Record<string, string>>
 }
 
-const CLASSIC: Words = { negation: '!', members: {} }
+const V3: Words = { negation: '!', members: {} }
 
 /**
  * `rows`: some rows as the API returns them. `fields`: the names for `sort`, `select` and `q`. In some queries most names are
@@ -34,7 +34,7 @@ export function queriesOf(
   record: Endpoint,
   rows: readonly EngineItem[],
   fields: readonly string[],
-  words: Words = CLASSIC,
+  words: Words = V3,
 ): fc.Arbitrary<RandomQuery> {
   const known = fc.constantFrom(...(fields.length > 0 ? fields : ['name']))
   const withWrong = (percent: number) => {
@@ -58,7 +58,7 @@ export function everyPart(
   { query }: Endpoint,
   rows: readonly EngineItem[],
   fields: readonly string[],
-  { members }: Words = CLASSIC,
+  { members }: Words = V3,
 ): readonly RandomQuery[] {
   const cells = cellsOf(rows)
   const takes = (name: string) => Object.hasOwn(query, name)

@@ -8,7 +8,7 @@ t.test('a sign-in returns to the page that the operator opened', async (t) => {
     '/docs',
     '/metrics',
     '/openapi.json',
-    '/openapi-newer.json',
+    '/openapi-v4.json',
   ])
     t.equal(returnPath(path), path)
 })

@@ -1,13 +1,13 @@
-/** The rows of the newer contract, and the text around them, have the bytes of the node. */
+/** The rows of the v4 contract, and the text around them, have the bytes of the node. */
 import t from 'tap'
 import { readCollection, type SnapshotRefusedError } from '../../../../src/cache/snapshots/build.ts'
-import { newerContract } from '../../../../src/catalogue/newer-contract/index.ts'
+import { v4Contract } from '../../../../src/catalogue/v4-contract/index.ts'
 import type { EdgeRead } from '../../../../src/core/request.ts'
 import { type EnvelopeResponse, OF_NODE } from '../../../../src/core/response.ts'
-import { newerSources } from '../../../../src/query/newer-sources.ts'
+import { v4Sources } from '../../../../src/query/v4-sources.ts'
 import { answerInFrame, readParts } from '../../../../src/rows/queried-rows.ts'
 
-const endpoint = newerContract.find(({ path }) => path === '/cluster/nodes')
+const endpoint = v4Contract.find(({ path }) => path === '/cluster/nodes')
 const request = { kind: 'read', endpoint, params: {}, query: {} } as unknown as EdgeRead
 const LIMITS = { maxRows: 100, maxBytes: 10_000, rowsPerCall: 2 }
 
@@ -36,10 +36,10 @@ t.test('pages of several calls are written as one response of the node', async (
   const { parts, frame, totalItems } = await read(pageOf(ROWS.slice(0, 2), 3), pageOf(ROWS.slice(2), 3))
   t.equal(totalItems, 3)
   if (frame === undefined) return t.fail('no frame')
-  const rows = await readParts(parts, newerSources.nodes)
+  const rows = await readParts(parts, v4Sources.nodes)
   const answer = async (query: object) => {
     const collection = { now: new Date(), ...query }
-    return (await answerInFrame(rows, { collection, source: newerSources.nodes }, frame))?.toString()
+    return (await answerInFrame(rows, { collection, source: v4Sources.nodes }, frame))?.toString()
   }
   t.equal(await answer({}), pageOf(ROWS, 3))
   t.equal(await answer({ offset: 1, limit: 100_000 }), pageOf(ROWS.slice(1), 3))

@@ -93,7 +93,7 @@ export function describeStore(t: Test, make: (t: Test) => Promise<Stores>): void
     await fill(other, 'second')
     // Both responses are valid. The other replica removes its local entry a moment later.
     for (let wait = 0; wait < 200 && (await served(one)) !== 'second'; wait += 1) await waiting()
-    t.equal(await served(one), 'second', 'a newer response replaces it')
+    t.equal(await served(one), 'second', 'a v4 response replaces it')
   })
 
   t.test('a joined response is stored with its Cluster-Status, and is as old as its oldest part', async (t) => {

@@ -19,7 +19,7 @@ t.test('memory store: one reason for each response that left', async (t) => {
   for (let at = 0; at < 3; at += 1) await fill(store, 'x'.repeat(1000), { key: `k${at}` })
   counted({ limit: 1 }, 'the third one has no room beside two others')
   await fill(store, 'y'.repeat(1000), { key: 'k2' })
-  counted({ limit: 1, replaced: 1 }, 'a newer response for the same request')
+  counted({ limit: 1, replaced: 1 }, 'a v4 response for the same request')
   await (await store.fence(TAGS.slice(2))).lift([])
   t.equal(await served(store, 'k2'), 'miss')
   counted({ limit: 1, replaced: 1 }, 'after a write, both are still in memory')
@@ -35,7 +35,7 @@ t.test('memory store: one reason for each response that left', async (t) => {
   t.equal(store.state().local.entries, 0, 'seven were stored, and seven are counted')
 })
 
-t.test('Redis store: the same reasons, and a newer response of another replica', async (t) => {
+t.test('Redis store: the same reasons, and a v4 response of another replica', async (t) => {
   const redis = await startRedis()
   t.teardown(() => redis.close())
   const localBytes = () => 6000

@@ -35,7 +35,7 @@ export const checkNames: Check = (record) => {
     [unknown.length > 0, `oneOf names ${unknown.join(', ')}, which is not in query; add it there`],
     [raw?.when !== undefined && !query.includes(raw.when), `raw.when is not a parameter of query; name one`],
     [
-      record.contract === 'classic' && !inOrder(query),
+      record.contract === 'v3' && !inOrder(query),
       `the query is out of order; write ${FIRST_NAMES.join(', ')} first and select last, as 604 lists them`,
     ],
   )

@@ -1,7 +1,7 @@
 /** At most one login per account and second, and four of a node at a time. */
 import t from 'tap'
 import { get } from '../fake-node.ts'
-import { as, outcomeOf, problem, startTokenTest } from './newer-node.ts'
+import { as, outcomeOf, problem, startTokenTest } from './v4-node.ts'
 
 function intervals(logins: readonly { readonly at: number }[]): number[] {
   return logins.slice(1).map(({ at }, index) => at - (logins[index]?.at ?? 0))

@@ -1,7 +1,7 @@
 /** Refused credentials: remembered for a while, so that the node does not block the address of the edge. */
 import t from 'tap'
 import { get, put } from '../fake-node.ts'
-import { as, outcomeOf, startTokenTest } from './newer-node.ts'
+import { as, outcomeOf, startTokenTest } from './v4-node.ts'
 
 const MINUTE = 60_000
 

@@ -1,7 +1,7 @@
 /** A token that its node refuses: one login, one repeated call. */
 import t from 'tap'
 import { get, put } from '../fake-node.ts'
-import { json, outcomeOf, startTokenTest } from './newer-node.ts'
+import { json, outcomeOf, startTokenTest } from './v4-node.ts'
 
 t.test('after a revocation all calls succeed, writes too, with one login for all of them', async (t) => {
   const { node, calls } = await startTokenTest(t)

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { eventually } from '../../../support/eventually.ts'
 import { get } from '../fake-node.ts'
-import { outcomeOf, startTokenTest } from './newer-node.ts'
+import { outcomeOf, startTokenTest } from './v4-node.ts'
 
 t.test('after 80 % of its lifetime a token is renewed while calls use the old one', async (t) => {
   const { node, calls, time } = await startTokenTest(t)

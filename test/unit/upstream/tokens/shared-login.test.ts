@@ -1,7 +1,7 @@
 /** Calls share a token, and the login that gets it. */
 import t from 'tap'
 import { get, put } from '../fake-node.ts'
-import { outcomeOf, startTokenTest } from './newer-node.ts'
+import { outcomeOf, startTokenTest } from './v4-node.ts'
 
 t.test('many calls at once cause one login, and later calls none', async (t) => {
   const { node, calls } = await startTokenTest(t)
@@ -12,16 +12,13 @@ t.test('many calls at once cause one login, and later calls none', async (t) => 
   t.equal(new Set(node.calls.map(({ token }) => token)).size, 1)
 })
 
-t.test(
-  'a login sends Basic by POST, a call sends the token and nothing for the cache of the classic layout',
-  async (t) => {
-    const { node, calls } = await startTokenTest(t)
-    await calls.call(get())
-    t.match(node.logins, [{ method: 'POST', header: `Basic ${Buffer.from('edge:pass').toString('base64')}` }])
-    t.match(node.headers[0], { authorization: /^Bearer [^ ]+$/, accept: 'application/json, application/problem+json' })
-    t.notOk(Object.hasOwn(node.headers[0] ?? {}, 'x-apicache-bypass'))
-  },
-)
+t.test('a login sends Basic by POST, a call sends the token and nothing for the cache of the v3 layout', async (t) => {
+  const { node, calls } = await startTokenTest(t)
+  await calls.call(get())
+  t.match(node.logins, [{ method: 'POST', header: `Basic ${Buffer.from('edge:pass').toString('base64')}` }])
+  t.match(node.headers[0], { authorization: /^Bearer [^ ]+$/, accept: 'application/json, application/problem+json' })
+  t.notOk(Object.hasOwn(node.headers[0] ?? {}, 'x-apicache-bypass'))
+})
 
 t.test('a release without a login by POST is asked by GET, from the second login on at once', async (t) => {
   const { node, calls } = await startTokenTest(t)

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { parseLogin } from '../../../../src/upstream/tokens/login.ts'
 import { get } from '../fake-node.ts'
-import { json, startTokenTest } from './newer-node.ts'
+import { json, startTokenTest } from './v4-node.ts'
 
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const claims = part({ nbf: 1000, exp: 1900 })

@@ -1,7 +1,7 @@
 /** Mode passthrough: whether the credentials of a caller are right, with as few logins and calls as possible. */
 import t from 'tap'
 import { get } from '../fake-node.ts'
-import { as, startTokenTest } from './newer-node.ts'
+import { as, startTokenTest } from './v4-node.ts'
 
 t.test('the login is the check, and the calls that follow use its token', async (t) => {
   const { node, calls } = await startTokenTest(t, { mode: 'passthrough' })

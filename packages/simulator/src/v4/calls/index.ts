@@ -1,0 +1,60 @@
+/** The calls of the v4 API that the simulator answers, by release. */
+import type { Call, Operation } from '../model.ts'
+import { acceptedBy } from '../operations/index.ts'
+import { minorOf } from '../releases.ts'
+import { agentCalls } from './agents.ts'
+import { clusterCalls } from './cluster.ts'
+import { commandCalls } from './commands.ts'
+import { componentCalls } from './components.ts'
+import { configurationCalls } from './configuration.ts'
+import { daemonStatCalls } from './daemon-stats.ts'
+import { fileCalls } from './files.ts'
+import { groupFileCalls } from './group-files.ts'
+import { groupCalls } from './groups.ts'
+import { inventoryCalls } from './inventory.ts'
+import { listCalls } from './lists.ts'
+import { logtestCalls } from './logtest.ts'
+import { managerCalls } from './manager.ts'
+import { mitreCalls } from './mitre.ts'
+import { nodeStateCalls } from './node-state.ts'
+import { registryCalls } from './registry.ts'
+import { rulesetCalls } from './ruleset.ts'
+import { scaCalls } from './sca.ts'
+import { scanCalls } from './scans.ts'
+import { securityCalls } from './security/index.ts'
+import { summaryCalls } from './summary.ts'
+import { vulnerabilityCalls } from './vulnerabilities.ts'
+
+const calls: readonly Call[] = [
+  ...clusterCalls,
+  ...securityCalls,
+  ...managerCalls,
+  ...configurationCalls,
+  ...componentCalls,
+  ...agentCalls,
+  ...registryCalls,
+  ...commandCalls,
+  ...groupCalls,
+  ...groupFileCalls,
+  ...summaryCalls,
+  ...inventoryCalls,
+  ...scanCalls,
+  ...scaCalls,
+  ...rulesetCalls,
+  ...listCalls,
+  ...fileCalls,
+  ...mitreCalls,
+  ...vulnerabilityCalls,
+  ...logtestCalls,
+  ...daemonStatCalls,
+  ...nodeStateCalls,
+]
+
+/** Returns the calls of a release, each with what it accepts there. `version`: `4.5.4`. */
+export function callsOf(version: string): readonly Operation[] {
+  const minor = minorOf(version)
+  return calls.flatMap((call) => {
+    const accepted = acceptedBy(`${call.method} ${call.path}`, minor)
+    return accepted === undefined ? [] : [{ ...call, ...accepted }]
+  })
+}

@@ -1,0 +1,43 @@
+/** Logging in with Basic credentials, also on behalf of another context (`run_as`). */
+import type { IncomingMessage } from 'node:http'
+import { checkJson } from './bodies.ts'
+import { requireMaster } from './distribute.ts'
+import { V4Error } from './errors.ts'
+import { notReady } from './execution.ts'
+import type { Operation } from './model.ts'
+import { checkQuery, isTrue } from './parameters.ts'
+import { isLaterAt, type V4Parts, versionOf } from './parts.ts'
+import { unauthorized } from './rbac/security.ts'
+import { countsLoginsInFlight } from './releases.ts'
+import { json, plain } from './wire.ts'
+
+interface LogIn {
+  readonly request: IncomingMessage
+  readonly search: string
+  readonly body: string
+  readonly error: number | undefined
+}
+
+/** Every failure counts as a failed login of the address, also a request without credentials. */
+export async function logInCall(parts: V4Parts, call: Operation, logIn: LogIn) {
+  const check = () => checkLogIn(parts, call, logIn)
+  return countsLoginsInFlight(versionOf(parts)) ? parts.limits.countInFlight(logIn.request, check) : check()
+}
+
+async function checkLogIn(parts: V4Parts, call: Operation, { request, search, body, error }: LogIn) {
+  const { node, cluster, security, limits, costs } = parts
+  if (error === 1017 || node.startedAt > cluster.world.now()) throw notReady(node.name)
+  requireMaster(node, cluster.world)
+  const user = security.checkPassword(request.headers.authorization)
+  if (user === undefined) {
+    limits.fail(request)
+    throw unauthorized('Invalid credentials')
+  }
+  await costs.logIn()
+  const runAs = call.path.endsWith('/run_as')
+  const context = runAs ? checkJson(undefined, body) : undefined
+  const query = checkQuery(call.query, search, { without: call.without, isLater: isLaterAt(parts) })
+  if (runAs && !user.runAs) throw new V4Error(6004)
+  const token = security.issue(user, node.name, context)
+  return isTrue(query.raw) ? plain(token) : json(200, { data: { token }, error: 0 })
+}

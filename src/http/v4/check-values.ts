@@ -1,0 +1,288 @@
+/**
+ * Checks values as the manager does (connexion 2 with jsonschema): the texts of a URL are converted first, and the first
+ * failed keyword is reported, in the words of the manager. The patterns of formats are anchored and match in linear time.
+ */
+import type { Field, Param } from '../../catalogue/endpoint.ts'
+import type { Format, List, Numeric, Releases, Text, Value, Values } from '../../catalogue/v4-contract/value.ts'
+import type { EdgeError } from '../../core/errors.ts'
+import { isObject } from '../../core/values.ts'
+import { badRequest } from './problem.ts'
+
+type Place = 'query' | 'path'
+
+/** As Python parses it. */
+const INTEGER = /^\s*[+-]?\d+(?:_\d+)*\s*$/
+const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*$/
+
+/** Returns whether the nodes have something of these releases. */
+export type IsInRelease = (releases?: Releases) => boolean
+
+/** A text of the URL. */
+interface Sent {
+  readonly name: string
+  readonly text: string
+  readonly place: Place
+}
+
+/**
+ * Returns the value of a parameter in its canonical text: integers without signs and zeros in front, Booleans in lower
+ * case. Throws 400 for an invalid one.
+ */
+export function checkParam({ value }: Param, { name, text, place }: Sent, isInRelease: IsInRelease): string {
+  if (value === undefined) return text
+  switch (value.type) {
+    case 'boolean':
+      if (!/^(?:true|false)$/i.test(text)) throw wrongType('boolean', place, name)
+      return text.toLowerCase()
+    case 'integer':
+    case 'number':
+      return checkNumber(value, text, '', () => wrongType(value.type, place, name))
+    case 'array':
+      return checkList(value, text, isInRelease)
+    case 'string':
+      checkText(ofRelease(value, isInRelease), text, '')
+      return text
+    case 'object':
+      return text
+  }
+}
+
+function wrongType(type: string, place: Place, name: string): EdgeError {
+  return badRequest(`Wrong type, expected '${type}' for ${place} parameter '${name}'`)
+}
+
+/** Leaves out words that only other releases have. */
+function ofRelease(value: Text, isInRelease: IsInRelease): Text {
+  const { words, wordReleases } = value
+  if (words === undefined || wordReleases === undefined) return value
+  return { ...value, words: words.filter((word) => isInRelease(wordReleases[word])) }
+}
+
+function checkNumber(value: Numeric, text: string, at: string, invalid: () => EdgeError): string {
+  const isInteger = value.type === 'integer'
+  if (!(isInteger ? INTEGER : NUMBER).test(text)) throw invalid()
+  const digits = text.trim().replace(/^\+/, '').replaceAll('_', '')
+  const number = Number(digits)
+  if (!isInteger && !Number.isFinite(number)) throw invalid()
+  // A long integer keeps all its digits, as in the manager.
+  const exact = isInteger && !Number.isSafeInteger(number) ? BigInt(digits) : number
+  const limit = limitOf(value, number)
+  if (limit !== undefined) throw failed(exact, limit, value, at)
+  return String(exact)
+}
+
+function checkList(list: List, text: string, isInRelease: IsInRelease): string {
+  const parts = text.split(',')
+  const { items } = list
+  const values = parts.map((part, index) => {
+    const at = `[${index}]`
+    if (items.type !== 'string') {
+      const notNumber = () => failed(part, ['type', `is not of type '${items.type}'`], items, at)
+      return checkNumber(items, part, at, notNumber)
+    }
+    checkText(ofRelease(items, isInRelease), part, at)
+    return part
+  })
+  return values.join(',')
+}
+
+function checkText(value: Text, text: string, at: string): void {
+  const fault = faultOfText(value, text)
+  if (fault !== undefined) throw failed(text, fault, value, at)
+}
+
+/** The failed keyword, and the words behind the value. */
+type Fault = readonly [keyword: string, words: string]
+
+function faultOfText({ words, format, minLength, maxLength }: Text, text: string): Fault | undefined {
+  if (words !== undefined && !words.includes(text)) return ['enum', `is not one of ${printed(words)}`]
+  if (minLength !== undefined && text.length < minLength) return ['minLength', 'is too short']
+  if (maxLength !== undefined && text.length > maxLength) return ['maxLength', 'is too long']
+  if (format !== undefined && !hasFormat(format, text)) return ['format', `is not a '${format}'`]
+  return undefined
+}
+
+function limitOf({ minimum, maximum }: Numeric, number: number): Fault | undefined {
+  if (minimum !== undefined && number < minimum) return ['minimum', `is less than the minimum of ${minimum}`]
+  if (maximum !== undefined && number > maximum) return ['maximum', `is greater than the maximum of ${maximum}`]
+  return undefined
+}
+
+/** `at`: the index within a list. */
+function failed(instance: unknown, [keyword, words]: Fault, value: Text | Numeric, at: string): EdgeError {
+  const schema = at === '' ? 'schema' : "schema['items']"
+  const text = printedStart(instance)
+  return badRequest(
+    `${text} ${words}. Failed validating '${keyword}' in ${schema}: ${printed(schemaOf(value))}. On instance${at}: ${text}`,
+  )
+}
+
+/** The schema of the manager's description, which its texts contain. */
+function schemaOf(value: Text | Numeric): object {
+  const { type, releases: _, ...others } = value
+  if (value.type !== 'string') return { type, format: value.type === 'integer' ? 'int32' : 'float', ...others }
+  const { words, wordReleases: __, description, reference, ...limits } = others as Omit<Text, 'type'>
+  return {
+    type,
+    ...(words && { enum: words }),
+    ...limits,
+    ...(description !== undefined && { description }),
+    ...(reference !== undefined && { 'x-scope': ['', `#/components/parameters/${reference}`] }),
+  }
+}
+
+/** Checks the fields of a JSON body. Throws 400 for a missing one, and for one with an invalid value. */
+export function checkFields(fields: Readonly<Record<string, Field>>, sent: Readonly<Record<string, unknown>>): void {
+  const missing = Object.keys(fields).find((name) => fields[name]?.required !== undefined && sent[name] === undefined)
+  if (missing !== undefined) throw badRequest(`'${missing}' is a required property`)
+  for (const [name, { value }] of Object.entries(fields)) {
+    if (value !== undefined && sent[name] !== undefined) checkMember(value, sent[name], name)
+  }
+}
+
+/** `path`: the names that lead to the value, joined by dots. */
+function checkMember(value: Value, sent: unknown, path: string): void {
+  const fault = faultOfMember(value, sent)
+  if (fault !== undefined) throw badRequest(`${printedStart(sent)} ${fault[1]} - '${path}'`)
+  if (value.type === 'array') for (const item of sent as unknown[]) checkMember(value.items, item, path)
+  if (value.type === 'object') checkMembers(value, sent as Readonly<Record<string, unknown>>, path)
+}
+
+function checkMembers({ members = {} }: Values, sent: Readonly<Record<string, unknown>>, path: string): void {
+  for (const [written, value] of Object.entries(members)) {
+    const name = written.replace('?', '')
+    if (sent[name] === undefined) {
+      if (written === name) throw badRequest(`'${name}' is a required property - '${path}'`)
+    } else checkMember(value, sent[name], `${path}.${name}`)
+  }
+  const unknown = Object.keys(sent).filter((name) => !(name in members) && !(`${name}?` in members))
+  if (Object.keys(members).length > 0 && unknown.length > 0) throw invalidFields(unknown)
+}
+
+function faultOfMember(value: Value, sent: unknown): Fault | undefined {
+  if (!hasType(value, sent)) return ['type', `is not of type '${value.type}'`]
+  if (value.type === 'string') return faultOfText(value, sent as string)
+  return value.type === 'integer' || value.type === 'number' ? limitOf(value, sent as number) : undefined
+}
+
+function hasType({ type }: Value, sent: unknown): boolean {
+  switch (type) {
+    case 'array':
+      return Array.isArray(sent)
+    case 'object':
+      return isObject(sent)
+    case 'integer':
+      return Number.isInteger(sent)
+    default:
+      return typeof sent === type
+  }
+}
+
+/** Returns the error for members that the body must not have. */
+export function invalidFields(names: readonly string[]): EdgeError {
+  return badRequest(`Invalid field found {${cut(joined(names, MAX_PRINTED, printed))}}`)
+}
+
+const SYMBOLS = /^[\w,*<>!\-.+\s:/()[\]'"|=~#]+$/
+
+/** Texts with two dots in a row are no paths. */
+const NO_PARENT = /\.\./
+
+const patterns: Readonly<Record<Format, RegExp>> = {
+  active_response_command: /^!?[\w\-./]+$/,
+  alphanumeric: /^[\w,\-.+\s:]+$/,
+  alphanumeric_symbols: SYMBOLS,
+  base64: /^[A-Za-z0-9+/]+={0,2}$/,
+  cdb_filename_path: /^[\w-]+$/,
+  date: /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/,
+  'date-time': /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/,
+  get_dirnames_path: /^(?:etc\/(?:decoders|rules|lists)|ruleset\/(?:decoders|rules))(?:\/[\w\-.]+)*\/?$/,
+  group_names: /^[\w.-]+$/,
+  group_names_or_all: /^[\w.-]+$/,
+  hash: /^(?:[\da-fA-F]{32}|[\da-fA-F]{40}|[\da-fA-F]{56}|[\da-fA-F]{64}|[\da-fA-F]{96}|[\da-fA-F]{128})?$/,
+  names: /^[\w\-.%]+$/,
+  numbers: /^\d+$/,
+  numbers_or_all: /^(?:\d+|all)$/,
+  password: /^/,
+  path: /^[\w\-.\\/:]+$/,
+  paths: /^[\w\-.\\/:]+$/,
+  range: /^(?:\d+|\d{1,2}-\d{1,2})$/,
+  search: /^[^;|&^*>]+$/,
+  sort: /^[\w\-,+.\s]+$/,
+  symbols_alphanumeric_param: SYMBOLS,
+  timeframe: /^(?:\d+[dhms]?)?$/,
+  wazuh_key: /^[a-zA-Z0-9]+$/,
+  wazuh_version: /^(?:[A-Za-z]+ )?v?\d+\.\d+\.\d+$/i,
+  wpk_path: /^[\w\-.\\/:]+\.wpk$/,
+  xml_filename: /^[\w-]+\.xml(?:,[\w-]+\.xml)*$/,
+  xml_filename_path: /^[\w-]+\.xml$/,
+}
+
+const DOTS: ReadonlySet<string> = new Set(['.', '..'])
+
+/** Returns whether a text has the format. The strength of a password is left to the node, which names what it lacks. */
+export function hasFormat(format: Format, text: string): boolean {
+  if (!patterns[format].test(text)) return false
+  switch (format) {
+    case 'group_names':
+      return !DOTS.has(text) && text !== 'all'
+    case 'group_names_or_all':
+      return !DOTS.has(text)
+    case 'get_dirnames_path':
+    case 'active_response_command':
+    case 'wpk_path':
+      return !NO_PARENT.test(text)
+    default:
+      return true
+  }
+}
+
+/** Characters of a value of the client in an error text. The manager prints all of it. */
+const MAX_PRINTED = 1000
+
+/** As `printed`, for a value of the client, which may have megabytes: a long one is cut. */
+export function printedStart(value: unknown): string {
+  return cut(printed(value, MAX_PRINTED))
+}
+
+function cut(text: string): string {
+  return text.length > MAX_PRINTED ? `${text.slice(0, MAX_PRINTED)}…` : text
+}
+
+/**
+ * Writes values as the manager's language prints them in its error texts: single quotes, `None`, `True`, members sorted by
+ * name. Beyond `length` characters the text may end anywhere.
+ */
+function printed(value: unknown, length = Number.POSITIVE_INFINITY): string {
+  if (value === null || value === undefined) return 'None'
+  if (typeof value === 'boolean') return value ? 'True' : 'False'
+  if (typeof value === 'string') return quoted(value.slice(0, length))
+  if (Array.isArray(value)) return `[${joined(value, length, printed)}]`
+  if (typeof value === 'object') {
+    const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+    return `{${joined(members, length, ([name, each], left) => `${quoted(name.slice(0, left))}: ${printed(each, left)}`)}}`
+  }
+  return String(value)
+}
+
+/** Joins the texts of the items with commas, at least as many as have `length` characters. */
+function joined<T>(items: readonly T[], length: number, textOf: (item: T, length: number) => string): string {
+  let text = ''
+  for (const [index, item] of items.entries()) {
+    if (text.length > length) break
+    text += (index === 0 ? '' : ', ') + textOf(item, length - text.length)
+  }
+  return text
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t', '\\': '\\\\' }
+
+function quoted(text: string): string {
+  const quote = text.includes("'") && !text.includes('"') ? '"' : "'"
+  const escaped = text.replace(/[\u0000-\u001f\\\u007f]/g, (char) => ESCAPES[char] ?? hexOf(char))
+  return quote + (quote === "'" ? escaped.replaceAll("'", "\\'") : escaped) + quote
+}
+
+function hexOf(char: string): string {
+  return `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`
+}

@@ -1,7 +1,0 @@
-/** What one read of a client costs in front of nodes of the newer layout, for clients of both contracts. */
-import t from 'tap'
-import { provePrices } from './prices-proof.ts'
-import { ways } from './read-prices.ts'
-
-for (const way of ways.filter(({ layout }) => layout === 'newer'))
-  t.test(`${way.name}: no read of a client costs more`, (t) => provePrices(t, way))
