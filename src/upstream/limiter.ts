@@ -220,8 +220,9 @@ export class ConcurrencyLimiter {
    */
   release(call: LimitedCall, start: number, end: HealthSignal | 'tooMany'): void {
     const now = this.#options.clock()
-    this.#record(call, start, end)
-    this.#late.delete(call)
+    // The times of a late call were recorded when it ended at the edge; a node that hung answers it whenever it goes on.
+    if (!this.#late.delete(call)) this.#record(call, start, end)
+    else if (end === 'success') this.#limit.recordAnswer(call.endpoint)
     this.#calls -= 1
     const entered = this.#entered.get(call)
     if (entered !== undefined) {

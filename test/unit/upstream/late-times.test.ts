@@ -1,0 +1,25 @@
+/** A node that hung answers late calls when it goes on. The time until then is not the time that its calls take. */
+import t from 'tap'
+import type { LimitedCall } from '../../../src/upstream/limiter.ts'
+import { Agenda, createLimiter, deadlineIn } from './limiter-simulation.ts'
+
+const call = (endpoint: string): LimitedCall => ({ priority: 'interactive', caller: 'ann', path: '/', endpoint })
+
+t.test('a late answer changes no expected time', async (t) => {
+  for (const hang of [3000, 30_000, 600_000]) {
+    let now = 0
+    const limiter = createLimiter(
+      () => ({ inFlight: 4, queue: 10 }),
+      () => now,
+    )
+    const late = call('GET /late')
+    const deadline = deadlineIn(2500, () => now, new Agenda())
+    t.match(await limiter.acquire(late, deadline), { ok: true })
+    now = 2500
+    limiter.keep(late, 0, 'failure')
+    const before = [limiter.expectedTime('GET /late'), limiter.expectedTime('GET /other')]
+    now = hang
+    limiter.release(late, 0, 'success')
+    t.strictSame([limiter.expectedTime('GET /late'), limiter.expectedTime('GET /other')], before, `${hang} ms`)
+  }
+})
