@@ -38,7 +38,7 @@ t.test('the TypeScript package is complete when it is packed, and a program with
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder, join(folder, 'typescript')])
   const [{ filename, files }] = JSON.parse(stdout)
   t.same(files.map(({ path }: { path: string }) => path).sort(), [
-    ...['LICENSE', 'v3.d.ts', 'index.d.ts', 'index.js', 'v4.d.ts', 'package.json'],
+    ...['LICENSE', 'index.d.ts', 'index.js', 'package.json', 'v3.d.ts', 'v4.d.ts'],
   ])
   const modules = join(folder, 'program/node_modules')
   const own = join(modules, '@manager-edge/client')
