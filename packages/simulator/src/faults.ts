@@ -8,6 +8,8 @@ export interface Fault {
   readonly refuse?: true
   /** The connection is reset as soon as a request arrives. */
   readonly reset?: true
+  /** Requests are accepted, and answered when it resolves. */
+  readonly busyUntil?: Promise<void>
   /** Requests are accepted and never answered. */
   readonly stall?: true
   /** The connection is closed after this number of bytes of the body. */

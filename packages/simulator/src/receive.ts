@@ -26,6 +26,7 @@ export async function receive(receiver: Receiver, request: IncomingMessage): Pro
   seen.body = bytes.toString('utf8')
   const fault = receiver.cluster.faults.strike(seen)
   if (fault.delay !== undefined) await wait(fault.delay)
+  if (fault.busyUntil !== undefined) await fault.busyUntil
   if (fault.stall === true) return undefined
   if (fault.reset === true) {
     request.socket.resetAndDestroy()

@@ -5,7 +5,7 @@ import { sendAndLeaveLater } from '../../support/raw.ts'
 import { simulated } from '../../support/simulated.ts'
 import { ask } from './edge-mode.ts'
 
-const STALLED = '/'
+const SLOW = '/'
 /** Workers answer once the edge has known the data for this time. */
 const LAG_MS = 4000
 
@@ -14,13 +14,20 @@ t.test('a worker answers for a busy master, but after a write to rules only the 
   const cache = { replicationLag: `${LAG_MS}ms`, snapshots: { groups: [] } }
   const settings = { cache, cluster: { discover: false, limits: { inFlight: 1 } } }
   const { edge, simulator } = await simulated(t, { workers: 1, agents: 3 }, { settings })
-  await simulator.faults.set('master', { stall: true, only: ({ url }) => url === STALLED })
   /** Occupies the only slot of the master until the returned function is called. */
   const occupy = async () => {
+    let end = () => {}
+    const busyUntil = new Promise<void>((resolve) => {
+      end = resolve
+    })
+    await simulator.faults.set('master', { busyUntil, only: ({ url }) => url === SLOW })
     const before = simulator.seen.length
-    const leave = sendAndLeaveLater(`${edge.url}${STALLED}`, { authorization: edge.authorization('admin') })
-    await eventually(() => simulator.seen.slice(before).some(({ url }) => url === STALLED))
-    return leave
+    const leave = sendAndLeaveLater(`${edge.url}${SLOW}`, { authorization: edge.authorization('admin') })
+    await eventually(() => simulator.seen.slice(before).some(({ url }) => url === SLOW))
+    return async () => {
+      await leave()
+      end()
+    }
   }
   const nodesOf = (path: string) => simulator.seen.filter(({ url }) => url === path).map(({ node }) => node)
 
