@@ -17,6 +17,8 @@ export function nodeOfAgent(row: unknown): string | undefined {
   return node === '' || node === 'unknown' ? undefined : node
 }
 
+/** A client that needs no node for this long has used little lately (milliseconds). */
+export const PAUSE_MS = 500
 /** The end of a flow whose client always has a request waiting. */
 export const BULK_MARK = '+'
 

@@ -1,8 +1,7 @@
 /** Who always has a request waiting, by the requests of a connection that need a node (`docs/queueing.md`). */
 import type { ServerResponse } from 'node:http'
+import { PAUSE_MS } from '../core/node-call.ts'
 
-/** A caller whose connection needs no node for this long is idle. */
-const IDLE_MS = 500
 /** More than a page of a dashboard takes. */
 const BULK_AFTER_MS = 5000
 
@@ -23,7 +22,7 @@ class CallerUse {
   }
 
   isIdle(now: number): boolean {
-    return this.#requests === 0 && now - this.#idleSince >= IDLE_MS
+    return this.#requests === 0 && now - this.#idleSince >= PAUSE_MS
   }
 
   /** Returns whether the requests have followed each other for long. */

@@ -15,11 +15,9 @@
  * `BURST_MS`; of parties beyond it, that with the least `served`. The same rule chooses the flow of the party, but a read that
  * several of its interactive clients await (`shared`) comes first.
  */
-import { BULK_MARK, type NodeCall } from '../core/node-call.ts'
+import { BULK_MARK, type NodeCall, PAUSE_MS } from '../core/node-call.ts'
 import { isShared } from '../core/presence.ts'
 
-/** A flow without a call for this long has used little lately. */
-export const PAUSE_MS = 500
 /** More node time than a page of a dashboard needs. */
 const BURST_MS = 5000
 

@@ -4,13 +4,13 @@
  * number of calls per minute has a budget: then a call also needs a permit.
  */
 
-import type { NodeCall, NodeSlots, SharedSlots } from '../core/node-call.ts'
+import { type NodeCall, type NodeSlots, PAUSE_MS, type SharedSlots } from '../core/node-call.ts'
 import type { Deadline } from '../core/timing.ts'
 import { ABANDONED, watchAbandonment } from './abandoned-calls.ts'
 import type { CallBudget, PermitCounts } from './call-budget.ts'
 import { CallLimit } from './call-limit.ts'
 import { EndpointTimes, ServiceTime } from './call-times.ts'
-import { type Flow, type FlowCall, Flows, isBulkFlow, PAUSE_MS } from './flows.ts'
+import { type Flow, type FlowCall, Flows, isBulkFlow } from './flows.ts'
 import type { HealthSignal } from './health.ts'
 import type { Rejection } from './node-response.ts'
 import type { NodeLimits } from './options.ts'
