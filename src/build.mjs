@@ -137,7 +137,8 @@ function redirect(file) {
 }
 
 /**
- * Writes `dist/program` and, so that an installation can leave them out, a folder for each package, which share the code of the edge. `dist/mcp` contains the libraries that no other part uses, with their licences. The files lie as deep in `dist` as a
+ * Writes `dist/program` and, so that an installation can leave them out, a folder for each package. All share the code of the
+ * edge. `dist/mcp` contains the libraries that no other part uses, with their licences. The files lie as deep in `dist` as a
  * compiled file lies in its room, so what the sources find by their own place is found from the bundle too.
  */
 async function bundleProgram() {

@@ -16,7 +16,10 @@ import { portsOf } from './fronts.ts'
 /** What the build writes where the document of an edge has its own address. */
 const SERVERS = '"servers":[{"url":"/"}]'
 
-/** Each document is read at its first use and then stays in memory. `folder`: of the files, undefined if this installation leaves them out. */
+/**
+ * Each document is read at its first use and then stays in memory. `folder`: of the files, undefined if this installation leaves
+ * them out.
+ */
 export function readDescriptions(
   { initial, current }: Pick<ReloadableConfig, 'initial' | 'current'>,
   folder: string | undefined,

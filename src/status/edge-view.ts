@@ -1,4 +1,4 @@
-/** The edge as the console sees it, and whatever else the operations listener serves: what it reads, and the little that it changes. */
+/** The edge as the console and the operations listener see it: what they read, and the little that they change. */
 import type { IndexEntry, PurgeCost, SnapshotState } from '../core/cache.ts'
 import type { Caller } from '../core/request.ts'
 import type { CacheIndex, EntryContents } from '../core/response.ts'

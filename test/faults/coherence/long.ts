@@ -54,7 +54,7 @@ const size = { operations, seed, seconds }
 const failed: string[] = []
 /** So many of the reads in part `snapshots` are computed, per operation; the others find no snapshot that is valid. */
 const MIN_DERIVED = 0.05
-/** A part goes on until what it is about has happened, for at most so many times its operations. */
+/** A part goes on until what it is about has happened, for at most this many times its operations. */
 const MAX_EXTENSION = 5
 /** Operations of a run that is recorded as a whole. */
 const MAX_TRACED = 5000

@@ -127,7 +127,7 @@ t.test('stale: a status is served as other data are, but not because nodes fail;
   }
 })
 
-t.test('with Redis again, what was stored meanwhile is served only if nobody has written', async (t) => {
+t.test('with Redis again, what was stored meanwhile is served only if no client has written', async (t) => {
   for (const isWritten of [false, true]) {
     const { read, nodes, clock, memory, restore } = await cutOff({})
     clock.advance(2000)

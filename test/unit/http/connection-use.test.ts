@@ -33,7 +33,7 @@ t.test('a client that pauses is never bulk', (t) => {
   t.end()
 })
 
-t.test('callers behind a balancer, on one connection, are told apart', (t) => {
+t.test('callers behind a balancer, on one connection, are distinguished', (t) => {
   t.equal(
     firstBulk(50, 0, (at) => `user${(at / 50) % 20}`),
     undefined,
