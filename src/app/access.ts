@@ -22,6 +22,7 @@ import { type Counters, createCounters } from '../core/counters.ts'
 import { EdgeError, Problem } from '../core/errors.ts'
 import { jsonInTurns } from '../core/long-values.ts'
 import type { NodeCall, NodeFailure } from '../core/node-call.ts'
+import { describeFailure } from '../core/node-faults.ts'
 import { type EdgeRequest, fieldsOf } from '../core/request.ts'
 import { systemClock } from '../core/timing.ts'
 import { ownField, ownText, parseJson } from '../core/values.ts'
@@ -274,8 +275,8 @@ async function runAs(cluster: Cluster, request: EdgeRequest, call: NodeCall): Pr
 
 /** Returns the error for a call that could not check what it was sent for: 904 while logins are blocked, otherwise 920. */
 function checkFailure(failure: NodeFailure, purpose: string): EdgeError {
-  const { fault, detail, retryAfter } = failure
+  const { fault, retryAfter } = failure
   const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
   if (fault === 'loginsBlocked') return new EdgeError(904, '', { headers })
-  return new EdgeError(920, ` ${purpose}: ${detail}`, { headers, cause: failure })
+  return new EdgeError(920, ` ${purpose}: ${describeFailure(failure)}`, { headers, cause: failure })
 }

@@ -1,5 +1,5 @@
 /** The stage around reads: serves stored responses, fetches the others, and refreshes much-used ones ahead of expiry. */
-import { type CacheStatus, isDegraded, OUTAGE, WITHOUT_REDIS } from '../core/cache.ts'
+import { type CacheStatus, OUTAGE, WITHOUT_REDIS } from '../core/cache.ts'
 import { errorNumberOf, isOutageFailure, nodeFailureOf, OWNER_UNKNOWN } from '../core/envelope.ts'
 import {
   arrivalLimitOf,
@@ -219,7 +219,7 @@ function isOutage({ request }: ReadContext, reason: StaleReason): boolean {
  */
 type StaleReason = number | 'silent' | 'late'
 
-const DETAILS = { silent: 'stale-if-error/920', late: 'stale-while-revalidate' } as const
+const DETAILS = { silent: { error: 920 }, late: 'stale-while-revalidate' } as const
 const TIMED_OUT = 922
 /** As many nodes as a call tries, and once more. */
 const MAX_ATTEMPTS = 4
@@ -362,7 +362,7 @@ function serveStale(
   if (stored.age < ttl + staleInOutage && isOutage(context, reason)) return serve(stored, { ...status, detail: OUTAGE })
   const rule = staleRuleOf(context.target.policy, errorNumberOf(response))
   if (reason === OWNER_UNKNOWN || rule !== 'allowed') return undefined
-  const detail = typeof reason === 'string' ? DETAILS[reason] : `stale-if-error/${reason}`
+  const detail = typeof reason === 'string' ? DETAILS[reason] : { error: reason }
   return stored.age < ttl + staleIfError ? serve(stored, { ...status, detail }) : undefined
 }
 
@@ -393,7 +393,7 @@ function toResponse(result: FetchResult, fwd: NonNullable<CacheStatus['fwd']>): 
           ...(stored && !collapsed && { stored }),
           ...(collapsed && { collapsed }),
           ttl,
-          ...(from !== undefined && { detail: isDegraded(from) ? from : 'snapshot' }),
+          ...(from !== undefined && { detail: from === 'fetched' ? 'snapshot' : from }),
         }
   const { response: entered, age } = entry
   if (response.kind === 'snapshot') return { ...response, cached: { response: entered, age, status } }

@@ -3,7 +3,7 @@
  * compared with theirs. The cache itself works as always, so that its hits, refreshes and snapshots are the real ones.
  */
 
-import { type CacheOutcome, cacheOutcomeOf } from '../core/cache.ts'
+import { type CacheOutcome, cacheOutcomeOf, type TrialDetail } from '../core/cache.ts'
 import { EdgeError } from '../core/errors.ts'
 import { type EdgeRead, type EdgeWrite, routeOf, type Stage } from '../core/request.ts'
 import { type CacheIndex, cachedOf, type EdgeResponse, type Origin } from '../core/response.ts'
@@ -31,7 +31,7 @@ export function trial(ports: TrialPorts, cache: Stage<EdgeRead>): Stage<EdgeRead
       const report = (compared: Comparison | undefined) => emit(ports, { request, target, outcome, compared })
       if (cached.kind === 'file' || isOfThisRequest(cached.origin)) {
         report(undefined)
-        return toTrialResponse(cached, `trial-${outcome}`)
+        return toTrialResponse(cached, { trial: outcome })
       }
       let current: EdgeResponse
       try {
@@ -42,7 +42,7 @@ export function trial(ports: TrialPorts, cache: Stage<EdgeRead>): Stage<EdgeRead
       }
       const compared = await compareResponses(ports.store, { target, epochs, stored: cached.body, current })
       report(compared)
-      return toTrialResponse(current, `trial-${outcome}-${compared.outcome}`)
+      return toTrialResponse(current, { trial: `${outcome}-${compared.outcome}` })
     }
   }
 }
@@ -59,7 +59,7 @@ function isOfThisRequest(origin: Origin): boolean {
 }
 
 /** No client stores the response, or gets 304 for an older one. */
-function toTrialResponse(response: EdgeResponse, detail: string): EdgeResponse {
+function toTrialResponse(response: EdgeResponse, detail: TrialDetail): EdgeResponse {
   if (response.kind === 'file') return response
   return { ...response, origin: { kind: 'trial', status: { fwd: 'bypass', detail }, of: response.origin } }
 }

@@ -6,8 +6,8 @@ import { createReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import { allows, builtInRoles } from '../core/access.ts'
 import { type ErrorCode, errorTable } from '../core/errors.ts'
-import type { Layout, NodeResult } from '../core/node-call.ts'
-import { faultRules, type NodeFault } from '../core/node-faults.ts'
+import type { Layout, NodeFailure, NodeResult } from '../core/node-call.ts'
+import { describeFailure, faultRules, type NodeFault } from '../core/node-faults.ts'
 import { layoutRules } from '../upstream/dialects/dialect.ts'
 import { type DistributionProbe, probeDistribution } from '../upstream/distribution.ts'
 import type { Cluster } from '../upstream/index.ts'
@@ -124,7 +124,7 @@ interface NodeCase {
 
 /** Mode passthrough has no account to log in with, so a node that requires credentials counts as reachable. */
 function describeResult(result: NodeResult, nodeCase: NodeCase): Finding {
-  if (!result.ok) return describeFailure(result, nodeCase)
+  if (!result.ok) return findingOf(result, nodeCase)
   const { name, layout } = nodeCase
   const { response } = result
   const reason = layout && layoutRules[layout].showsProblems ? NOT_NOW[errorCodeIn(response)] : undefined
@@ -134,10 +134,8 @@ function describeResult(result: NodeResult, nodeCase: NodeCase): Finding {
   return { check: name, status: 'ok', text: [`ok (status ${response.status})`, ...facts].join(', ') }
 }
 
-function describeFailure(
-  { fault, detail }: Extract<NodeResult, { ok: false }>,
-  { name, layout, mode }: NodeCase,
-): Finding {
+function findingOf(result: NodeFailure, { name, layout, mode }: NodeCase): Finding {
+  const { fault } = result
   if (mode === 'passthrough' && fault === 'refusedCredentials') {
     const facts = layout === undefined ? '' : `, ${layout} layout`
     return { check: name, status: 'ok', text: `ok (status 401, it requires credentials)${facts}` }
@@ -146,7 +144,7 @@ function describeFailure(
   if (reason !== undefined) return failure(name, reason)
   const { code } = faultRules[fault]
   const fix = WITHOUT_REMEDY.has(code) ? {} : { fix: errorTable[code].remedy }
-  return { check: name, status: 'failed', text: `${fault}, ${detail}`, ...fix }
+  return { check: name, status: 'failed', text: `${fault}, ${describeFailure(result)}`, ...fix }
 }
 
 /**

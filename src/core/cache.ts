@@ -1,31 +1,41 @@
 /** The cache as all rooms see it: how it handled a request (`Cache-Status`), and what its index and its purges contain. */
 import type { Tag } from '../catalogue/endpoint.ts'
 
-/**
- * The detail of a stale response that is served because nodes fail, with the code of their error (a token, RFC 9651), or
- * because none answers (`cache.outage`).
- */
-export type StaleIfError = `stale-if-error/${number}` | typeof OUTAGE
-
+/** No node answers, and the response is served for hours (`cache.outage`). */
 export const OUTAGE = 'outage'
 
-/** The detail of a response of the local tier while Redis is unreachable: another replica may have written since. */
+/** The response is from the local tier while Redis is unreachable: another replica may have written since. */
 export const WITHOUT_REDIS = 'without-redis'
 
-export function isStaleIfError(detail: string | undefined): detail is StaleIfError {
-  return detail === OUTAGE || detail?.startsWith('stale-if-error/') === true
-}
+/** A stale response that is served because nodes fail, with the code of their error, or because none answers. */
+export type StaleIfError = { readonly error: number } | typeof OUTAGE
 
-/** The detail of a response that is served because nodes fail or Redis is unreachable. */
+/** A response that is served because nodes fail or Redis is unreachable. */
 export type DegradedDetail = StaleIfError | typeof WITHOUT_REDIS
 
-export function isDegraded(detail: string | undefined): detail is DegradedDetail {
+/** What the cache would have done in a trial, and how its response compares with that of the nodes. */
+export type TrialDetail = { readonly trial: CacheOutcome | `${CacheOutcome}-${TrialComparison}` }
+
+/** What is special about a response. `snapshot`: the edge computed it. */
+export type CacheDetail = 'snapshot' | 'stale-while-revalidate' | DegradedDetail | TrialDetail
+
+/** Returns the detail as a token of RFC 9651. */
+export function formatDetail(detail: CacheDetail): string {
+  if (typeof detail === 'string') return detail
+  return 'error' in detail ? `stale-if-error/${detail.error}` : `trial-${detail.trial}`
+}
+
+export function isStaleIfError(detail: CacheDetail | undefined): detail is StaleIfError {
+  return detail === OUTAGE || (typeof detail === 'object' && 'error' in detail)
+}
+
+export function isDegraded(detail: CacheDetail | undefined): detail is DegradedDetail {
   return detail === WITHOUT_REDIS || isStaleIfError(detail)
 }
 
 /** Whether a response with this detail may be older than its freshness lifetime. */
-export function isStale(detail: string | undefined): detail is string {
-  return detail === OUTAGE || detail?.startsWith('stale-') === true
+export function isStale(detail: CacheDetail | undefined): detail is 'stale-while-revalidate' | StaleIfError {
+  return detail === 'stale-while-revalidate' || isStaleIfError(detail)
 }
 
 /** Why a response is not from the cache: the words of RFC 9211 section 2.2, and what they mean. */
@@ -43,7 +53,7 @@ export interface CacheStatus {
   readonly stored?: true
   readonly collapsed?: true
   readonly ttl?: number
-  readonly detail?: string
+  readonly detail?: CacheDetail
 }
 
 /** `bypass`: not cacheable, or the cache was not used; `none`: the request was rejected or failed before the cache. */

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Priority } from '../catalogue/endpoint.ts'
-import type { NodeFault } from './node-faults.ts'
+import type { Failure, NodeFault } from './node-faults.ts'
 import type { ClientPresence } from './presence.ts'
 import type { Trace } from './trace.ts'
 import { type NameAndPassword, ownText } from './values.ts'
@@ -97,7 +97,7 @@ export interface NodeResponse {
 
 export type NodeResult = { readonly ok: true; readonly response: NodeResponse } | NodeFailure
 
-export interface NodeFailure {
+export interface NodeFailure extends Failure {
   readonly ok: false
   readonly node: string
   readonly fault: NodeFault
@@ -107,8 +107,6 @@ export interface NodeFailure {
   readonly layout?: Layout
   /** `false`: the node certainly received nothing of the call, or has refused it without acting on it. */
   readonly sent: boolean
-  /** Reaches the client, so it contains no addresses. */
-  readonly detail: string
   /** Seconds. */
   readonly retryAfter?: number
   /** The HTTP status of a response that refuses the call. */

@@ -2,12 +2,14 @@
  * The response of one node within a joined response, as a value: the failure of one node must not fail the others. And its
  * rows, in pages that are fetched when a merge needs them.
  */
-import { isDegraded, isStale } from '../core/cache.ts'
+import { type CacheDetail, isDegraded, isStale } from '../core/cache.ts'
 import { parseBodyInTurns, TRANSIENT_ERRORS } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
+import type { FailureReason } from '../core/node-faults.ts'
 import { throwIfAbandoned } from '../core/presence.ts'
 import type { EdgeRead, EdgeRequest, Handler, RequestClient } from '../core/request.ts'
 import { cachedOf, type EdgeResponse, type EnvelopeResponse, nodeOriginOf, partsOf } from '../core/response.ts'
+import { ownEntry, ownText } from '../core/values.ts'
 import { MAX_LIMIT } from '../query/request.ts'
 import type { MergeInput } from '../rows/merge.ts'
 import { type Rows, type RowsResult, rowsOf } from '../rows/rows.ts'
@@ -17,8 +19,8 @@ export interface ReceivedPart {
   readonly response: EnvelopeResponse
   /** Whether it came from the cache. */
   readonly isHit: boolean
-  /** Why a stale response was used, as in `Cache-Status`: `stale-if-error/922`, … */
-  readonly stale?: string
+  /** Why a stale response was used. */
+  readonly stale?: CacheDetail
   /** It may be used for this caller only, or lacks rows of failed nodes: what is joined of it is not stored. */
   readonly isUnstorable: boolean
   /** When it was generated, by performance.now(). */
@@ -131,32 +133,27 @@ const PROXY_ERRORS: Partial<Record<ErrorCode, string>> = {
   3022: 'destination_not_found',
 }
 
-/** Error types by the beginning of the detail of a failed call (upstream/node-response.ts), where the code is too broad. */
-const PROXY_ERRORS_BY_DETAIL: readonly (readonly [beginning: string, proxyError: string])[] = [
-  ['connection refused', 'connection_refused'],
-  ['connection timed out', 'connection_timeout'],
-  ['connection lost', 'connection_terminated'],
-  ['host name', 'dns_error'],
-  ['certificate', 'tls_certificate_error'],
-  ['no TLS', 'tls_protocol_error'],
-  ['address outside', 'destination_ip_prohibited'],
-  ['response cut short', 'http_response_incomplete'],
-  ['no address is known', 'proxy_configuration_error'],
-]
+/** Error types of failed calls whose code is too broad. */
+const PROXY_ERRORS_BY_REASON: Partial<Record<FailureReason, string>> = {
+  connectionRefused: 'connection_refused',
+  connectionTimedOut: 'connection_timeout',
+  connectionLost: 'connection_terminated',
+  hostNotFound: 'dns_error',
+  hostNotResolved: 'dns_error',
+  certificateOfOtherHost: 'tls_certificate_error',
+  certificateExpired: 'tls_certificate_error',
+  noTls: 'tls_protocol_error',
+  addressNotAllowed: 'destination_ip_prohibited',
+  cutShort: 'http_response_incomplete',
+  noAddress: 'proxy_configuration_error',
+}
 
 /** Returns the error type of RFC 9209 for an error code; `cause` is the failed call, if there is one. */
 export function proxyErrorOf(code: number, cause?: unknown): string {
-  const detail = detailOf(cause)
-  const byDetail = PROXY_ERRORS_BY_DETAIL.find(([beginning]) => detail.startsWith(beginning))?.[1]
-  const proxyError = byDetail ?? PROXY_ERRORS[code as ErrorCode]
+  const proxyError = ownEntry(PROXY_ERRORS_BY_REASON, ownText(cause, 'reason') ?? '') ?? PROXY_ERRORS[code as ErrorCode]
   if (proxyError !== undefined) return proxyError
   if (code < 1000) return 'proxy_internal_error'
   return TRANSIENT_ERRORS.has(code) ? 'destination_unavailable' : 'http_protocol_error'
-}
-
-function detailOf(cause: unknown): string {
-  if (typeof cause !== 'object' || cause === null || !('detail' in cause)) return ''
-  return typeof cause.detail === 'string' ? cause.detail : ''
 }
 
 /** The rows that a node contributes to a joined response. */

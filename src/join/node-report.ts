@@ -1,5 +1,5 @@
 /** The node report of a joined response: what each node contributed, how old it is, and why nodes failed. */
-import { OUTAGE, WITHOUT_REDIS } from '../core/cache.ts'
+import { type CacheDetail, formatDetail, OUTAGE, WITHOUT_REDIS } from '../core/cache.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import type { NodeContribution } from '../core/events.ts'
 import { type Coverage, formatCoverage, type JoinedOrigin, type MadeOfParts, NO_PARTS } from '../core/response.ts'
@@ -21,7 +21,7 @@ interface NodeEntry {
   /** Absent if the report counts none. */
   rows: number | undefined
   total: number
-  stale?: string
+  stale?: CacheDetail
   detail?: string
 }
 
@@ -182,7 +182,8 @@ function toNodeStatus(node: string, entry: NodeEntry): NodeStatus {
   const [error] = entry.errors
   const isHit = parts > 0 && hits === parts
   const response = error?.response
-  const detail = response === undefined ? (entry.detail ?? entry.stale) : String(error?.code)
+  const detail =
+    response === undefined ? (entry.detail ?? (entry.stale && formatDetail(entry.stale))) : String(error?.code)
   return {
     node,
     isHit,

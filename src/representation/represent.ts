@@ -5,7 +5,7 @@
  */
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import type { CacheStatus } from '../core/cache.ts'
+import { type CacheStatus, formatDetail } from '../core/cache.ts'
 import {
   type CachedResponse,
   type Coding,
@@ -19,7 +19,7 @@ import {
   type StoredForms,
   uncachedStatusOf,
 } from '../core/response.ts'
-import { headerText, serializeItem } from '../core/values.ts'
+import { headerText } from '../core/values.ts'
 import { indentOnce, indentWithin } from './pretty.ts'
 
 /** The headers of a request that select a representation. */
@@ -200,7 +200,7 @@ function cacheStatus({ hit, fwd, stored, collapsed, ttl, detail }: CacheStatus):
   if (stored) text += '; stored'
   if (collapsed) text += '; collapsed'
   if (ttl !== undefined) text += `; ttl=${Math.floor(ttl / 1000)}`
-  if (detail !== undefined) text += `; detail=${serializeItem(detail)}`
+  if (detail !== undefined) text += `; detail=${formatDetail(detail)}`
   return text
 }
 

@@ -11,7 +11,7 @@ export const HALF_CLOSED_MS = 1_000
 export const ABANDONED: Rejection = {
   ok: false,
   fault: 'abandoned',
-  detail: 'no connected client awaits the response',
+  reason: 'notAwaited',
   retryAfter: 1,
 }
 

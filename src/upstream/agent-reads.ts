@@ -82,8 +82,7 @@ export class AgentRead {
       if (ended === undefined) return undefined
       if (fault() === 'cancelled') return ABANDONED
     }
-    const detail = `earlier reads about agent ${this.#agent} got no response`
-    return { ok: false, fault: 'overloaded', detail, retryAfter: 1 }
+    return { ok: false, fault: 'overloaded', reason: 'agentStuck', about: this.#agent, retryAfter: 1 }
   }
 
   /** Whether the read entered before the database was found to be stuck, and must enter again. */

@@ -123,8 +123,7 @@ export class CallBudget {
 
   #rejectionFor(wait: number): Rejection {
     const retryAfter = Number.isFinite(wait) ? Math.max(1, Math.ceil(wait / 1000)) : UNKNOWN_WAIT_SECONDS
-    const detail = `limit of ${this.#options.limit()} calls per minute reached`
-    return { ok: false, fault: 'overloaded', detail, retryAfter }
+    return { ok: false, fault: 'overloaded', reason: 'callLimit', about: this.#options.limit(), retryAfter }
   }
 
   /** Counts one attempt. Returns the rejection of an attempt that must not be sent. */

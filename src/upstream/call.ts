@@ -1,7 +1,7 @@
 /** A call on its way to a node: what the layers add to it, its end, and its failure if it is not sent. */
 import { Readable } from 'node:stream'
 import type { NodeCall, NodeFailure, NodeResponse, NodeResult } from '../core/node-call.ts'
-import type { NodeFault } from '../core/node-faults.ts'
+import { describeFailure } from '../core/node-faults.ts'
 import type { Semaphore } from '../core/semaphore.ts'
 import { type Deadline, withTimeout } from '../core/timing.ts'
 import { watchAbandonment } from './abandoned-calls.ts'
@@ -62,23 +62,26 @@ export function onEnd({ authorization }: UpstreamCall, result: NodeResult, liste
   else listener({ response, status })
 }
 
-/** The error of a streamed file whose call was aborted. */
-export class AbortedError extends Error {
-  readonly fault: NodeFault
+/** The error of a streamed file whose exchange has failed. */
+export class ExchangeError extends Error {
+  readonly failure: CallFailure
 
-  constructor({ fault, detail }: CallFailure) {
-    super(detail)
-    this.name = 'AbortedError'
-    this.fault = fault
+  constructor(failure: CallFailure) {
+    super(describeFailure(failure))
+    this.name = 'ExchangeError'
+    this.failure = failure
   }
 }
 
 /** Returns why a streamed file ended early; `undefined` if it is complete. */
 function streamFailureOf({ readableEnded, errored }: Readable): CallFailure | undefined {
   if (readableEnded) return undefined
-  if (errored === null) return { fault: 'cancelled', detail: 'client disconnected' }
-  if (!(errored instanceof AbortedError)) return { fault: 'unreadable', detail: errored.message }
-  return { fault: errored.fault, detail: 'raw file not complete before the deadline' }
+  if (errored === null) return { fault: 'cancelled', reason: 'clientDisconnected' }
+  if (!(errored instanceof ExchangeError))
+    return { fault: 'unreadable', reason: 'unreadableBody', about: errored.message }
+  const { fault, reason } = errored.failure
+  const isAborted = reason === 'timedOut' || reason === 'clientDisconnected'
+  return isAborted ? { fault, reason: 'fileNotComplete' } : { ...errored.failure, fault: 'unreadable' }
 }
 
 /** Returns the failure of a call that is not sent. */

@@ -4,6 +4,7 @@
  * a client has requested, postpones the next one.
  */
 import type { CallNode, NodeResponse, NodeResult } from '../core/node-call.ts'
+import { describeFailure } from '../core/node-faults.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { withTimeout } from '../core/timing.ts'
 import type { ClusterSettings } from './options.ts'
@@ -188,7 +189,7 @@ export class Discovery {
     }
     // The known nodes stay in use. Only the first of consecutive failures is logged.
     if (!this.#isFailing) {
-      const reason = result.ok ? 'the response is not a list of nodes' : `${result.fault}: ${result.detail}`
+      const reason = result.ok ? 'the response is not a list of nodes' : `${result.fault}: ${describeFailure(result)}`
       this.#settings.log('warn', 'nodes not discovered', { node: this.#ports.topology().master.name, reason })
     }
     this.#isFailing = true

@@ -20,14 +20,13 @@ import type { ClusterLog } from './options.ts'
 
 /** Seconds. Maintenance takes minutes. */
 const RETRY_AFTER_SECONDS = 30
-const DETAIL = 'drained for maintenance'
 
 /** The rejection of a call to a drained node. */
-export const DRAINED = { ok: false, fault: 'drained', detail: DETAIL, retryAfter: RETRY_AFTER_SECONDS } as const
+export const DRAINED = { ok: false, fault: 'drained', reason: 'drained', retryAfter: RETRY_AFTER_SECONDS } as const
 
 /** Returns the result of a call that the asked node would pass on to a drained one; it is not sent. */
 export function passedOnToDrained(call: NodeCall, drained: string): NodeFailure {
-  return notSent(call, { ...DRAINED, detail: `${drained} is ${DETAIL}` })
+  return notSent(call, { ...DRAINED, reason: 'otherDrained', about: drained })
 }
 
 export interface DrainRequest {

@@ -4,7 +4,7 @@ import type { Contract } from '../catalogue/endpoint.ts'
 import { errorNumberOf, isNotReadyError } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CallNode, ClusterView, Layout, NodeFailure, NodeResponse, NodeResult } from '../core/node-call.ts'
-import { errorCodeOf, faultRules } from '../core/node-faults.ts'
+import { describeFailure, errorCodeOf, faultRules } from '../core/node-faults.ts'
 import { AbandonedError } from '../core/presence.ts'
 import { actsAsItself, type EdgeRequest, type Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
@@ -75,7 +75,10 @@ export function forward(options: ForwardOptions): Handler {
         return shared?.addAge(answer) ?? answer
       }
       const node = response?.node ?? ''
-      throw errorOf({ ok: false, node, fault: 'unreadable', sent: true, detail: translated.reason }, request)
+      throw errorOf(
+        { ok: false, node, fault: 'unreadable', sent: true, reason: 'unreadableBody', about: translated.reason },
+        request,
+      )
     }
     return request.waitForComplete ? runAlone(request, work) : work()
   }
@@ -226,8 +229,8 @@ function errorOf(failure: NodeFailure, request: EdgeRequest): unknown {
   const isAborted = failure.fault === 'abandoned' && client.signal.aborted
   if (isAborted || failure.fault === 'cancelled') return client.signal.reason ?? new EdgeError(949, ' (call cancelled)')
   const Failure = failure.fault === 'abandoned' ? AbandonedError : EdgeError
-  const { node, detail, retryAfter } = failure
+  const { node, retryAfter } = failure
   const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
   const code = errorCodeOf(failure, { isRead: endpoint.method === 'GET', ofCaller: actsAsItself(caller) })
-  return new Failure(code, ` (${node}: ${detail})`, { headers, cause: failure })
+  return new Failure(code, ` (${node}: ${describeFailure(failure)})`, { headers, cause: failure })
 }

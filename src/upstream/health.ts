@@ -12,7 +12,7 @@
  */
 
 import type { NodeCall } from '../core/node-call.ts'
-import { faultRules } from '../core/node-faults.ts'
+import { describeFailure, faultRules } from '../core/node-faults.ts'
 import { type CallEnd, mayWaitForOther, type UpstreamCall } from './call.ts'
 import {
   BLOCKED,
@@ -73,10 +73,10 @@ export interface NodeContact {
 const TOO_MANY_REQUESTS = 429
 /** The failures of nodes that only a probe of the edge puts back. */
 const FOUND_BY_PROBES: Readonly<Partial<Record<Reason, CallFailure>>> = {
-  silent: { fault: 'timeout', detail: 'no response to calls and probes' },
+  silent: { fault: 'timeout', reason: 'silent' },
   blocked: BLOCKED,
 }
-const HANGS: CallFailure = { fault: 'timeout', detail: 'calls are not carried out within ten seconds (3021)' }
+const HANGS: CallFailure = { fault: 'timeout', reason: 'hanging' }
 /** Time between two checks whether a node that hangs may be probed. */
 const HANG_INTERVAL_MS = 1_000
 
@@ -113,7 +113,7 @@ export class NodeHealth {
     this.stuckReads = new StuckReads({
       ...options,
       onStuck: (reads, isOf) => {
-        this.#noteFailure({ fault: 'timeout', detail: `${reads} get no response` })
+        this.#noteFailure({ fault: 'timeout', reason: 'readsStuck', about: reads })
         log('warn', 'node does not answer some reads', { node, reads })
         this.silence.endReads(isOf)
       },
@@ -176,10 +176,10 @@ export class NodeHealth {
   /** Returns the rejection of calls while the node is ejected. `retryAfter` in seconds. */
   rejection(retryAfter: number): Rejection {
     const rejection = { ok: false, fault: 'ejected', retryAfter } as const
-    if (this.#isRetired) return { ...rejection, detail: 'removed from cluster.nodes' }
+    if (this.#isRetired) return { ...rejection, reason: 'removed' }
     const last = this.#lastFailure
-    if (last === undefined) return { ...rejection, detail: 'ejected after failures' }
-    return { ...rejection, detail: `ejected after failures: ${last.detail}`, lastFault: last.fault }
+    if (last === undefined) return { ...rejection, reason: 'ejected' }
+    return { ...rejection, reason: 'ejectedAfter', about: last.detail, lastFault: last.fault }
   }
 
   /** Records what the end of a call shows that took `elapsed` milliseconds on the node, and returns it. */
@@ -370,8 +370,8 @@ export class NodeHealth {
     this.#probeTimer = timer
   }
 
-  #noteFailure({ fault, detail }: CallFailure): void {
-    this.#lastFailure = { fault, detail, at: Date.now() }
+  #noteFailure(failure: CallFailure): void {
+    this.#lastFailure = { fault: failure.fault, detail: describeFailure(failure), at: Date.now() }
   }
 
   /** Ends an ejection because the node has answered. Returns whether there was one. */

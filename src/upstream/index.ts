@@ -233,7 +233,7 @@ function createConnecting(
   return { tls, allowedAddresses, credentials, allowed, headers, accountOf: createAccounts(credentials) }
 }
 
-const NO_ADDRESS = { fault: 'unreachable', detail: 'no address is known' } as const
+const NO_ADDRESS = { fault: 'unreachable', reason: 'noAddress' } as const
 
 /** What the calls to all nodes share. */
 type SharedParts = Pick<UpstreamNodeOptions, 'drained' | 'passedOn' | 'confirmLayout' | 'onRecover' | 'onProbe'>

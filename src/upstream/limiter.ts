@@ -5,6 +5,7 @@
  */
 
 import { type NodeCall, type NodeSlots, PAUSE_MS, type SharedSlots } from '../core/node-call.ts'
+import type { FailureReason } from '../core/node-faults.ts'
 import type { Deadline } from '../core/timing.ts'
 import { ABANDONED, watchAbandonment } from './abandoned-calls.ts'
 import type { CallBudget, PermitCounts } from './call-budget.ts'
@@ -198,18 +199,18 @@ export class ConcurrencyLimiter {
     const wait = this.#expectedWait(call)
     if (call.presence?.state === 'halfClosed' && !this.hasQueueSpace) return Promise.resolve(ABANDONED)
     if (wait > time) {
-      return Promise.resolve(this.#rejectOverloaded(call, 'expected wait exceeds the remaining time'))
+      return Promise.resolve(this.#rejectOverloaded(call, 'waitTooLong'))
     }
     if (call.priority === 'bulk' && wait > timeout * BULK_SOJOURN_SHARE) {
-      return Promise.resolve(this.#rejectOverloaded(call, 'too many bulk calls'))
+      return Promise.resolve(this.#rejectOverloaded(call, 'tooMuchBulk'))
     }
     const overBudget = this.#budget()?.rejection(call.priority, this.#queue.countAhead(call) + 1, time)
     if (overBudget !== undefined) return Promise.resolve(overBudget)
     if (!this.hasQueueSpace) {
       const displaced = this.#queue.findDisplaceable(call)
-      if (displaced === undefined) return Promise.resolve(this.#rejectOverloaded(call, 'queue full'))
+      if (displaced === undefined) return Promise.resolve(this.#rejectOverloaded(call, 'queueFull'))
       this.#queue.remove(displaced)
-      displaced.settle(this.#rejectOverloaded(displaced, 'displaced from the full queue'))
+      displaced.settle(this.#rejectOverloaded(displaced, 'displaced'))
     }
     return new Promise((resolve) => this.#enqueue(call, deadline, resolve))
   }
@@ -283,7 +284,7 @@ export class ConcurrencyLimiter {
       if (next.isInTime()) {
         this.#take(next)
         next.settle({ ok: true })
-      } else next.settle(this.#rejectOverloaded(next, 'too little time left after queueing'))
+      } else next.settle(this.#rejectOverloaded(next, 'tooLittleTimeLeft'))
     }
     this.#reportDemand()
   }
@@ -292,7 +293,7 @@ export class ConcurrencyLimiter {
   #rejectLateBulk(): void {
     const now = this.#options.clock()
     for (const call of this.#queue.takeAll('bulk', ({ waitsUntil }) => waitsUntil <= now)) {
-      call.settle(this.#rejectOverloaded(call, 'too many bulk calls'))
+      call.settle(this.#rejectOverloaded(call, 'tooMuchBulk'))
     }
   }
 
@@ -401,11 +402,11 @@ export class ConcurrencyLimiter {
     return this.#serviceTime.waitFor(this.#queue.countAhead(call), slots)
   }
 
-  #rejectOverloaded(call: Queueable, detail: string): Rejection {
+  #rejectOverloaded(call: Queueable, reason: FailureReason): Rejection {
     const ahead = this.#queue.countAhead(call)
     const retryAfter =
       call.priority === 'bulk' ? this.#bulkRetryAfter(ahead) : this.#serviceTime.retryAfter(ahead, this.#expectedSlots)
-    return { ok: false, fault: 'overloaded', detail, retryAfter }
+    return { ok: false, fault: 'overloaded', reason, retryAfter }
   }
 
   /** Returns the seconds until a rejected bulk call has a slot: after the queued ones, and after those rejected before. */
@@ -420,7 +421,7 @@ export class ConcurrencyLimiter {
 
   #rejectAborted(call: Queueable, deadline: Deadline): Rejection {
     if (deadline.fault() === 'timeout') {
-      return this.#budget()?.rejection(call.priority) ?? this.#rejectOverloaded(call, 'timed out in the queue')
+      return this.#budget()?.rejection(call.priority) ?? this.#rejectOverloaded(call, 'queueTimedOut')
     }
     return ABANDONED
   }

@@ -6,7 +6,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { concatOwn } from '../core/long-values.ts'
 import type { Layout, NodeCall, NodeFailure, NodeResponse } from '../core/node-call.ts'
-import type { NodeFault } from '../core/node-faults.ts'
+import type { Failure, FailureReason, NodeFault } from '../core/node-faults.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
 import { ownField, parseJson } from '../core/values.ts'
 
@@ -14,10 +14,9 @@ import { ownField, parseJson } from '../core/values.ts'
 export type CallFailure = Omit<NodeFailure, 'ok' | 'node' | 'sent'>
 
 /** Why a call is not sent. */
-export interface Rejection {
+export interface Rejection extends Failure {
   readonly ok: false
   readonly fault: 'overloaded' | 'ejected' | 'drained' | 'abandoned' | 'timeout'
-  readonly detail: string
   /** Of an ejected node: why its last call failed. */
   readonly lastFault?: NodeFault
   /** Whole seconds. */
@@ -27,7 +26,7 @@ export interface Rejection {
 /** The node refuses every call of this address. `retryAfter`: no attempt is made before; see `block` in `EjectionSettings`. */
 export const BLOCKED: CallFailure = {
   fault: 'blocked',
-  detail: 'the node refuses the address of the edge after failed logins',
+  reason: 'addressBlocked',
   retryAfter: 10,
 }
 
@@ -64,17 +63,17 @@ export function parseResponseHead(
   const header = (name: string) => (Object.hasOwn(headers, name) ? headers[name] : undefined)
   if (status === 401) {
     const layout = layoutOfRefusal(header('content-type'), header('www-authenticate'))
-    return { fault: 'refusedCredentials', detail: 'status 401', ...(layout && { layout }) }
+    return { fault: 'refusedCredentials', reason: 'status', about: status, ...(layout && { layout }) }
   }
   // The edge asks for no other protocol (101), and a redirect could lead anywhere. Other interim responses do not get here.
-  if (status < 200 || (status > 299 && status < 400) || status > 599) return unreadable(`status ${status}`)
-  if (isEncoded(header('content-encoding'))) return unreadable('Content-Encoding was not requested')
+  if (status < 200 || (status > 299 && status < 400) || status > 599) return unreadable('status', status)
+  if (isEncoded(header('content-encoding'))) return unreadable('encoded')
   const type = parseMediaType(header('content-type'))
   const length = parseBodyLength(type, header('content-length'), header('transfer-encoding'))
-  if (length === 'unclear') return unreadable('length of the body is not clear')
+  if (length === 'unclear') return unreadable('lengthUnclear')
   if (length !== undefined && length > maxBytes) return tooLarge(maxBytes)
   const isStreamed = expect === 'stream' && status === 200 && FILE_TYPES.has(type)
-  if (!isStreamed && !isReadable(type, status, expect)) return unreadable(`content type ${type}`)
+  if (!isStreamed && !isReadable(type, status, expect)) return unreadable('contentType', type)
   const personal = header('set-cookie') !== undefined || header('authorization') !== undefined
   return { status, type, ...(length !== undefined && { length }), isStreamed, personal, age: parseAge(header('age')) }
 }
@@ -82,12 +81,6 @@ export function parseResponseHead(
 function layoutOfRefusal(type: HeaderValue, challenge: HeaderValue): Layout | undefined {
   if (parseMediaType(type) === PROBLEM_TYPE) return 'v4'
   return challenge === V3_CHALLENGE ? 'v3' : undefined
-}
-
-/** Returns the detail of a failure, with the reason if the node has another layout than expected. */
-export function detailOf({ detail, layout }: CallFailure, expected: Layout | undefined): string {
-  if (layout === undefined || expected === undefined || layout === expected) return detail
-  return `${detail}, its API has the ${layout} layout; check cluster.layout`
 }
 
 /** The v4 layout has a media type of its own for errors, and sends files as text. */
@@ -98,11 +91,11 @@ function isReadable(type: string, status: number, expect: ResponseExpectation['e
 }
 
 export function tooLarge(maxBytes: number): CallFailure {
-  return { fault: 'tooLarge', detail: `more than ${maxBytes} bytes` }
+  return { fault: 'tooLarge', reason: 'bodyTooLarge', about: maxBytes }
 }
 
-function unreadable(detail: string): CallFailure {
-  return { fault: 'unreadable', detail }
+function unreadable(reason: FailureReason, about?: string | number): CallFailure {
+  return { fault: 'unreadable', reason, ...(about !== undefined && { about }) }
 }
 
 type HeaderValue = string | string[] | undefined
@@ -185,18 +178,17 @@ const CONNECTION_LOST = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'UND_ERR
 /** The same as messages of UND_ERR_SOCKET; its other messages ("bad upgrade", "bad response") concern the response. */
 const CONNECTION_LOST_MESSAGES = new Set(['other side closed', 'closed'])
 
-/** Details by error code. The join room derives error types of RFC 9209 from their beginnings. */
-const DETAILS: ReadonlyMap<string, string> = new Map([
-  ['ECONNREFUSED', 'connection refused'],
-  ['ENOTFOUND', 'host name not found'],
-  ['EAI_AGAIN', 'host name not resolved'],
-  ['UND_ERR_CONNECT_TIMEOUT', 'connection timed out'],
-  ['ETIMEDOUT', 'connection timed out'],
-  ['ERR_ADDRESS_NOT_ALLOWED', 'address outside cluster.addresses'],
-  ['ERR_TLS_CERT_ALTNAME_INVALID', 'certificate of another host'],
-  ['CERT_HAS_EXPIRED', 'certificate expired'],
-  ['UND_ERR_HEADERS_OVERFLOW', 'response header too large'],
-  ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'response cut short'],
+const REASONS: ReadonlyMap<string, FailureReason> = new Map([
+  ['ECONNREFUSED', 'connectionRefused'],
+  ['ENOTFOUND', 'hostNotFound'],
+  ['EAI_AGAIN', 'hostNotResolved'],
+  ['UND_ERR_CONNECT_TIMEOUT', 'connectionTimedOut'],
+  ['ETIMEDOUT', 'connectionTimedOut'],
+  ['ERR_ADDRESS_NOT_ALLOWED', 'addressNotAllowed'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'certificateOfOtherHost'],
+  ['CERT_HAS_EXPIRED', 'certificateExpired'],
+  ['UND_ERR_HEADERS_OVERFLOW', 'headerTooLarge'],
+  ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'cutShort'],
 ])
 
 /** Returns the failure that an error of undici, TLS or the system means. `sent`, `answered`: how far the attempt got. */
@@ -206,16 +198,14 @@ export function failureOf(
 ): CallFailure {
   const { code, message } = codeOf(error)
   const lost = CONNECTION_LOST.has(code) || (code === 'UND_ERR_SOCKET' && CONNECTION_LOST_MESSAGES.has(message))
-  if (lost && answered) return { fault: 'unreadable', detail: 'response cut short' }
-  if (lost) return { fault: 'unreachable', detail: 'connection lost before the response', retryable: true }
-  const detail = DETAILS.get(code)
-  if (code === 'ECONNREFUSED') {
-    return { fault: 'unreachable', detail: 'connection refused', refused: true, retryable: true }
-  }
+  if (lost && answered) return unreadable('cutShort')
+  if (lost) return { fault: 'unreachable', reason: 'connectionLost', retryable: true }
+  const reason = REASONS.get(code)
+  if (reason === 'connectionRefused') return { fault: 'unreachable', reason, refused: true, retryable: true }
   // With TLS 1.3 a node refuses the client certificate only after the first bytes were sent.
   const isTlsError = /^(?:ERR_SSL_|EPROTO$)/.test(code)
-  if (sent && !isTlsError) return { fault: 'unreadable', detail: detail ?? `response is not HTTP/1.1 (${code})` }
-  return { fault: 'unreachable', detail: detail ?? `no ${isTlsError ? 'TLS ' : ''}connection (${code})` }
+  if (sent && !isTlsError) return unreadable(reason ?? 'notHttp', code)
+  return { fault: 'unreachable', reason: reason ?? (isTlsError ? 'noTls' : 'noConnection'), about: code }
 }
 
 function codeOf(error: unknown): { code: string; message: string } {

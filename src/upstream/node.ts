@@ -36,7 +36,7 @@ export interface UpstreamNodeOptions extends ClusterSettings {
 
 const LAYOUT_TIMEOUT_MS = 3_000
 
-const NO_TOKENS = { fault: 'unreachable', detail: 'a node of the v3 layout issues no tokens' } as const
+const NO_TOKENS = { fault: 'unreachable', reason: 'noTokens' } as const
 
 /** Time in which queued calls of a retired node may still start. */
 const RETIREMENT_GRACE_MS = 800
@@ -122,7 +122,7 @@ export class UpstreamNode {
     if (tokens !== undefined) return tokens.verify(call)
     const result = await this.#stack.login(call)
     if (!result.ok || result.response.status === 200) return result
-    return { ...notSent(call, { fault: 'refusedCredentials', detail: 'status is not 200' }), sent: true }
+    return { ...notSent(call, { fault: 'refusedCredentials', reason: 'notSuccessful' }), sent: true }
   }
 
   /** Returns a token for the user whose credentials the call has; `refused`: the node refuses this one. */

@@ -84,8 +84,7 @@ export class PassedOnCalls {
   async #sendProbing(probed: readonly Suspicion[], call: NodeCall, next: Send): Promise<NodeResult> {
     const fault = await takeSlot(this.#slots, call)
     if (fault === 'abandoned') return notSent(call, ABANDONED)
-    if (fault !== undefined)
-      return notSent(call, { fault: 'overloaded', detail: 'calls for other nodes are queued', retryAfter: 1 })
+    if (fault !== undefined) return notSent(call, { fault: 'overloaded', reason: 'passedOnQueued', retryAfter: 1 })
     let result: NodeResult
     try {
       result = await next(isLimited(call) ? { ...call, hangsAfter: this.#ports.hangTimeout } : call)
@@ -244,8 +243,8 @@ function isSeveral(target: PassedOnTo): target is 'several' | { readonly without
 
 /** Returns the failure of a call that is not sent because of lost nodes. `retryAfter` in seconds. */
 function heldBack(call: NodeCall, lostNodes: readonly Target[], retryAfter: number): NodeFailure {
-  const detail = `${lostNodes.join(', ')} does not answer calls that ${call.node} passes on`
-  return { ...notSent(call, { fault: 'timeout', detail, retryAfter }), lostNodes }
+  const about = lostNodes.join(', ')
+  return { ...notSent(call, { fault: 'timeout', reason: 'passedOnStuck', about, retryAfter }), lostNodes }
 }
 
 function ownerIn(result: NodeResult): string | undefined {

@@ -11,7 +11,7 @@ import type {
   NodeResponse,
   NodeResult,
 } from '../core/node-call.ts'
-import { isAnswered, isHeldBack } from '../core/node-faults.ts'
+import { describeFailure, isAnswered, isHeldBack } from '../core/node-faults.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
 import { type NameAndPassword, ownField, parseJson } from '../core/values.ts'
 import type { Send } from './call.ts'
@@ -53,7 +53,7 @@ export async function probeAlive(
   probe: Pick<OwnCall, 'node' | 'timeout' | 'caller' | 'credentials'>,
 ): Promise<Probe> {
   const result = await send(createOwnCall({ ...probe, path: '/', endpoint: 'GET /', requestId: probe.caller }))
-  if (!result.ok) return { outcome: outcomeOf(result), layout: result.layout, reason: result.detail }
+  if (!result.ok) return { outcome: outcomeOf(result), layout: result.layout, reason: describeFailure(result) }
   const { type, body, status } = result.response
   const layout = type === PROBLEM_TYPE ? 'v4' : Buffer.isBuffer(body) ? layoutOfBody(body) : undefined
   return { outcome: 'answered', layout, reason: `status ${status} for GET /` }

@@ -17,7 +17,7 @@ import { DRAINED, type DrainedNodes } from './drains.ts'
 import type { NodeHealth } from './health.ts'
 import type { LayoutState } from './layouts.ts'
 import type { Acquisition, ConcurrencyLimiter } from './limiter.ts'
-import { BLOCKED, detailOf, problemOf, type Rejection } from './node-response.ts'
+import { BLOCKED, problemOf, type Rejection } from './node-response.ts'
 import type { ClusterSettings } from './options.ts'
 import type { PassedOnCalls } from './passed-on-calls.ts'
 import { sendLateAgain } from './second-attempts.ts'
@@ -85,8 +85,12 @@ export function failureOfUnknownLayout(
   call: NodeCall,
 ): NodeFailure | undefined {
   if (layout.value !== undefined || drained.has(node)) return undefined
-  const detail = `the layout of its API is not known yet: ${layout.reason}`
-  return notSent(call, { fault: 'ejected', detail, retryAfter: UNKNOWN_LAYOUT_RETRY_AFTER_SECONDS })
+  return notSent(call, {
+    fault: 'ejected',
+    reason: 'layoutUnknown',
+    about: layout.reason,
+    retryAfter: UNKNOWN_LAYOUT_RETRY_AFTER_SECONDS,
+  })
 }
 
 /**
@@ -265,7 +269,8 @@ async function sendInSlot(
     })
   })
   if (result.ok) return result
-  return { ...result, ...(isHung && { hung: true }), detail: detailOf(result, layout.value) }
+  const isOther = result.layout !== undefined && layout.value !== undefined && result.layout !== layout.value
+  return { ...result, ...(isHung && { hung: true }), ...(isOther && { otherLayout: result.layout }) }
 }
 
 /** Retries per call. A failing node receives at most 1.1 times its normal load. */
@@ -340,7 +345,7 @@ const countCall =
     if (body instanceof Readable) body.destroy()
     const tooMany = () => {
       const retryAfter = budget?.recordRefusal() ?? UNKNOWN_WAIT_SECONDS
-      return { fault: 'overloaded', detail: 'too many requests', status, retryAfter } as const
+      return { fault: 'overloaded', reason: 'tooManyRequests', status, retryAfter } as const
     }
     const refusal = problem === 'addressBlocked' ? BLOCKED : tooMany()
     return notSent(call, type === PROBLEM_TYPE ? { ...refusal, layout: 'v4' } : refusal)

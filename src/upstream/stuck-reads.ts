@@ -122,5 +122,5 @@ function subjectOf({ agentData, endpoint }: NodeCall): string {
 /** Another node may answer other reads from its own copy. It would only pass on a read of an agent's database. */
 function rejectionOf({ name }: Group, retryAfter: number): Rejection {
   const fault = name === 'databases' ? 'timeout' : 'ejected'
-  return { ok: false, fault, detail: `${READS[name]} got no response`, lastFault: 'timeout', retryAfter }
+  return { ok: false, fault, reason: 'earlierReadsStuck', about: READS[name], lastFault: 'timeout', retryAfter }
 }

@@ -7,7 +7,7 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import { buildConnector, Client, type Dispatcher, Pool } from 'undici'
 import type { NodeCall, NodeResult } from '../core/node-call.ts'
 import { startDeadline, systemClock } from '../core/timing.ts'
-import { AbortedError, notSent, type Send, type UpstreamCall } from './call.ts'
+import { ExchangeError, notSent, type Send, type UpstreamCall } from './call.ts'
 import { connectInTurns, MAX_HEADER_BYTES } from './connector.ts'
 import {
   BodyCollector,
@@ -67,7 +67,7 @@ export function createTransport(initial: TransportOptions): Transport {
     open.delete(pool)
   }
   const sendOnNew: Send = async (call) => {
-    if (isDestroyed) return notSent(call, { fault: 'unreachable', detail: 'the edge is closing' })
+    if (isDestroyed) return notSent(call, { fault: 'unreachable', reason: 'closing' })
     const client = connections.open()
     open.add(client)
     const closeClient = () => {
@@ -142,7 +142,7 @@ async function sendOnce(
     const exchange = new Exchange(call.node, { expect: call.expect, maxBytes }, resolve)
     const onAbort = () => {
       const fault = deadline.fault()
-      const failure = { fault, detail: fault === 'timeout' ? 'timed out' : 'client disconnected' }
+      const failure = { fault, reason: fault === 'timeout' ? 'timedOut' : 'clientDisconnected' } as const
       if (call.hasSlot) exchange.leave(failure)
       else exchange.abort(failure)
     }
@@ -224,7 +224,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** Aborts the exchange because the deadline has passed or the client disconnected. */
   abort(failure: CallFailure): void {
-    this.#fail(failure, new AbortedError(failure))
+    this.#fail(failure)
   }
 
   /** Settles as `abort` does. What was sent goes on: a node works on a call whose connection is closed. */
@@ -260,7 +260,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return
     }
     this.#head = head
-    if (head.isStreamed && this.#isLate) this.abort({ fault: 'cancelled', detail: 'client disconnected' })
+    if (head.isStreamed && this.#isLate) this.abort({ fault: 'cancelled', reason: 'clientDisconnected' })
     else if (head.isStreamed) this.#succeed(head, this.#createStream(controller))
     else this.#body = new BodyCollector(head.length)
   }
@@ -310,7 +310,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#settle({ ok: true, response: { node: this.#node, status, type, ...optional, body } })
   }
 
-  #fail(failure: CallFailure, error = new Error(failure.detail)): void {
+  #fail(failure: CallFailure): void {
+    const error = new ExchangeError(failure)
     this.#stream?.destroy(error)
     if (this.#isSettled) return
     this.#isSettled = true

@@ -106,15 +106,15 @@ function reasonOf({ cache, cacheStatus, method, status }: RequestEvent): string 
       : 'The cache was not used, or the response may not be stored.'
   }
   const { hit, fwd, collapsed, stored, detail } = cacheStatus
-  if (detail?.startsWith('trial-')) {
-    return `Read-only trial: the manager answered. The cache and the comparison: ${detail.slice('trial-'.length)}.`
+  if (typeof detail === 'object' && 'trial' in detail) {
+    return `Read-only trial: the manager answered. The cache and the comparison: ${detail.trial}.`
   }
   if (detail === 'snapshot' && hit) return 'Computed from the stored snapshot of the collection, without a call.'
   if (detail === 'stale-while-revalidate') return 'A stale response was served while it is refreshed.'
   if (detail === WITHOUT_REDIS) return 'The local tier was served because Redis is unreachable (cache.withoutRedis).'
   if (detail === OUTAGE) return 'A stale response was served because no node answers (cache.outage).'
   if (isStaleIfError(detail)) {
-    return `A stale response was served because nodes fail (error ${detail.slice(detail.indexOf('/') + 1)}).`
+    return `A stale response was served because nodes fail (error ${detail.error}).`
   }
   if (hit) return 'A fresh response was stored.'
   const why = forwardReasons[fwd ?? 'uri-miss'].text

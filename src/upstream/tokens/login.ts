@@ -48,7 +48,7 @@ export class Login {
     const isOlder = first.ok && first.response.status === METHOD_NOT_ALLOWED && this.#method === 'POST'
     if (isOlder) this.#method = 'GET'
     const result = isOlder ? await send(this.#call(account)) : first
-    if (!result.ok) return { ok: false, failure: { ...result, sent: false, detail: `${result.detail} (login)` } }
+    if (!result.ok) return { ok: false, failure: { ...result, sent: false, isOfLogin: true } }
     const { response } = result
     const { status, type, body } = response
     const token = status === 200 && Buffer.isBuffer(body) ? parseLogin(body, clock) : undefined
@@ -58,9 +58,9 @@ export class Login {
       return { ok: true, token }
     }
     if (isForEveryCall(status)) return { ok: false, response }
-    const unknown = type === PROBLEM_TYPE ? '' : ', which its API does not have; check cluster.layout'
-    const detail = status === 200 ? 'no token in the response to the login' : `status ${status} for the login${unknown}`
-    return { ok: false, failure: notSent({ node }, { fault: 'unreadable', detail }) }
+    const unexpected = type === PROBLEM_TYPE ? 'loginStatus' : 'loginUnknown'
+    const reason = status === 200 ? 'noTokenInLogin' : unexpected
+    return { ok: false, failure: notSent({ node }, { fault: 'unreadable', reason, about: status }) }
   }
 
   /** A new connection: a node may close a reused one without a response, and a login is not sent twice for that. */

@@ -5,7 +5,7 @@
 import { LRUCache } from 'lru-cache'
 import type { HasEnded } from '../../core/access.ts'
 import type { Counters } from '../../core/counters.ts'
-import type { NodeFault } from '../../core/node-faults.ts'
+import type { FailureReason, NodeFault } from '../../core/node-faults.ts'
 import { Semaphore } from '../../core/semaphore.ts'
 import { withTimeout } from '../../core/timing.ts'
 import { ABANDONED } from '../abandoned-calls.ts'
@@ -99,7 +99,7 @@ export class TokenCache {
   /** Removes a token that its node refused right after it was issued. The next login is sent later. */
   reject(account: Account, token: Token): void {
     this.drop(account, token)
-    this.#recordRefusal(this.#recordOf(account), this.#failure('refusedCredentials', 'the node refuses its own token'))
+    this.#recordRefusal(this.#recordOf(account), this.#failure('refusedCredentials', 'tokenRefused'))
   }
 
   /** Logs in, together with the other calls of the account that wait for a login. */
@@ -109,7 +109,7 @@ export class TokenCache {
     if ('ok' in login) return login
     login.waiting += 1
     try {
-      const late = this.#failure('timeout', 'timed out during the login')
+      const late = this.#failure('timeout', 'loginTimedOut')
       const result = await withTimeout(login.result, patience.remaining, late, patience.signal)
       return result ?? { ok: false, failure: notSent(this.#options, ABANDONED) }
     } catch {
@@ -131,7 +131,7 @@ export class TokenCache {
         ? Number.POSITIVE_INFINITY
         : this.#untilNext(this.#records.get(account.key)) + this.#waiting * LOGIN_MS
     if (wait <= Math.max(remaining, MIN_PATIENCE_MS) && Number.isFinite(wait)) return undefined
-    return this.#failure('overloaded', 'logins are queued', Math.min(wait, MAX_RETRY_AFTER_MS))
+    return this.#failure('overloaded', 'loginsQueued', Math.min(wait, MAX_RETRY_AFTER_MS))
   }
 
   /** Only the operator enters the password of the edge, and a password that was right is wrong only after a change. */
@@ -219,13 +219,13 @@ export class TokenCache {
   }
 
   #blocked(ms: number): LoginFailure {
-    return this.#failure('loginsBlocked', 'too many failed logins at the node', ms)
+    return this.#failure('loginsBlocked', 'tooManyFailedLogins', ms)
   }
 
   /** `waitMs`: milliseconds until another request may succeed. */
-  #failure(fault: NodeFault, detail: string, waitMs?: number): LoginFailure {
+  #failure(fault: NodeFault, reason: FailureReason, waitMs?: number): LoginFailure {
     const retryAfter = waitMs === undefined ? undefined : Math.max(1, Math.ceil(waitMs / 1000))
-    const failure = { fault, detail, ...(retryAfter !== undefined && { retryAfter }) }
+    const failure = { fault, reason, ...(retryAfter !== undefined && { retryAfter }) }
     return { ok: false, failure: notSent(this.#options, failure) }
   }
 }

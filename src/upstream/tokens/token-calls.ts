@@ -76,14 +76,14 @@ export class TokenCalls {
    */
   async issue(call: NodeCall, refused?: Pick<Token, 'header'>): Promise<Issued> {
     const account = this.#options.accountOf(call)
-    if (account === undefined) return notSent(call, { fault: 'refusedCredentials', detail: 'no credentials' })
+    if (account === undefined) return notSent(call, { fault: 'refusedCredentials', reason: 'noCredentials' })
     const known = this.#cache.find(account)
     if (known?.isYoung && known !== refused) return { ok: true, token: known }
     if (known !== undefined && known === refused) this.#cache.drop(account, known)
     const login = await this.#cache.logIn(account, this.#patienceOf(call))
     if (login.ok) return login
     return 'response' in login
-      ? notSent(call, { fault: 'unreachable', detail: `status ${login.response.status} for the login` })
+      ? notSent(call, { fault: 'unreachable', reason: 'loginStatus', about: login.response.status })
       : login.failure
   }
 
@@ -110,7 +110,7 @@ export class TokenCalls {
   }
 
   async #send(call: NodeCall, token: Token, { remaining }: Patience, isRenewable: boolean): Promise<NodeResult> {
-    if (remaining <= 0) return notSent(call, { fault: 'timeout', detail: 'timed out during the login' })
+    if (remaining <= 0) return notSent(call, { fault: 'timeout', reason: 'loginTimedOut' })
     const sentAt = this.#options.clock.elapsed()
     const result = await this.#options.send({
       ...call,
@@ -128,7 +128,7 @@ function verificationOf(result: NodeResult): Verification {
   const { node, status } = result.response
   return status === 200
     ? { ok: true }
-    : { ok: false, node, fault: 'unreachable', sent: true, detail: `status ${status}` }
+    : { ok: false, node, fault: 'unreachable', sent: true, reason: 'status', about: status }
 }
 
 function isRefused(result: NodeResult): boolean {

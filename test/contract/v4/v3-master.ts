@@ -96,7 +96,14 @@ export function methodOf({ endpoint }: V3Request) {
 }
 
 function failure({ node, method, path }: NodeCall): NodeResult {
-  return { ok: false, node, fault: 'unreadable', sent: true, detail: `not recorded: ${method} ${path}` }
+  return {
+    ok: false,
+    node,
+    fault: 'unreadable',
+    sent: true,
+    reason: 'unreadableBody',
+    about: `not recorded: ${method} ${path}`,
+  }
 }
 
 function success({ node }: NodeCall, { status, headers, body }: Reply): NodeResult {

@@ -56,7 +56,7 @@ for (const code of ANSWERED) {
     await read(one())
     nodes.respond = fail(code)
     clock.advance(50_000)
-    t.match(cacheStatusOf(await read(one())), { detail: `stale-if-error/${code}` })
+    t.match(cacheStatusOf(await read(one())), { detail: { error: code } })
     clock.advance(HOUR)
     await t.rejects(async () => read(one()), { code })
   })

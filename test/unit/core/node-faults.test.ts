@@ -3,7 +3,14 @@ import t from 'tap'
 import { isNodeFailure, isOutcomeUnknown } from '../../../src/core/envelope.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import { UNSENT_FAULTS, wasSent } from '../../../src/core/events.ts'
-import { errorCodeOf, faultRules, isAnswered, isHeldBack, type NodeFault } from '../../../src/core/node-faults.ts'
+import {
+  describeFailure,
+  errorCodeOf,
+  faultRules,
+  isAnswered,
+  isHeldBack,
+  type NodeFault,
+} from '../../../src/core/node-faults.ts'
 
 const faults = Object.keys(faultRules) as NodeFault[]
 /** The node has refused the call, so it has not carried it out. */
@@ -36,3 +43,14 @@ for (const fault of faults) {
     if (fault === 'refusedCredentials' || fault === 'loginsBlocked') t.notOk(isNodeFailure(new EdgeError(code)))
   })
 }
+
+t.test('the text of a failure says what it is about, and of which call', async (t) => {
+  t.equal(describeFailure({ reason: 'connectionRefused' }), 'connection refused')
+  t.equal(describeFailure({ reason: 'cutShort', about: 'CODE' }), 'response cut short')
+  t.equal(describeFailure({ reason: 'callLimit', about: 30 }), 'limit of 30 calls per minute reached')
+  t.equal(describeFailure({ reason: 'unreadableBody', about: '$& {node}', node: 'a' }), '$& {node}')
+  const passedOn = describeFailure({ reason: 'passedOnStuck', about: 'w1, w2', node: 'master' })
+  t.equal(passedOn, 'w1, w2 does not answer calls that master passes on')
+  const login = describeFailure({ reason: 'status', about: 401, isOfLogin: true, otherLayout: 'v3' })
+  t.equal(login, 'status 401 (login), its API has the v3 layout; check cluster.layout')
+})

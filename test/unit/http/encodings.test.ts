@@ -116,8 +116,8 @@ t.test('Cache-Status and Age describe how the cache answered', async (t) => {
   const table = [
     [cachedResponse(small, { hit: true, ttl: 4999 }, 1999), 'manager-edge; hit; ttl=4', '1'],
     [
-      cachedResponse(small, { hit: true, ttl: -1, detail: 'revalidating' }, 7000),
-      'manager-edge; hit; ttl=-1; detail=revalidating',
+      cachedResponse(small, { hit: true, ttl: -1, detail: 'stale-while-revalidate' }, 7000),
+      'manager-edge; hit; ttl=-1; detail=stale-while-revalidate',
       '7',
     ],
     [cachedResponse(small, { fwd: 'uri-miss', stored: true }, 0), 'manager-edge; fwd=uri-miss; stored', '0'],
@@ -127,8 +127,13 @@ t.test('Cache-Status and Age describe how the cache answered', async (t) => {
       '0',
     ],
     [
-      cachedResponse(small, { fwd: 'bypass', detail: 'store "a"\r\nx: y' }, 0),
-      'manager-edge; fwd=bypass; detail="store \\"a\\"??x: y"',
+      cachedResponse(small, { hit: true, ttl: -1000, detail: { error: 922 } }, 0),
+      'manager-edge; hit; ttl=-1; detail=stale-if-error/922',
+      '0',
+    ],
+    [
+      cachedResponse(small, { fwd: 'bypass', detail: { trial: 'hit-same' } }, 0),
+      'manager-edge; fwd=bypass; detail=trial-hit-same',
       '0',
     ],
     [cachedResponse(small, { fwd: 'request' }, 0), 'manager-edge; fwd=request', '0'],

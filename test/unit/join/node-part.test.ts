@@ -14,11 +14,11 @@ t.test('failed calls have the error types of RFC 9209', async (t) => {
     UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'http_response_incomplete',
   }
   for (const [code, proxyError] of Object.entries(expected)) {
-    const { detail } = failureOf(Object.assign(new Error(code), { code }), { sent: false, answered: false })
-    t.equal(proxyErrorOf(924, { detail }), proxyError, `${code}: ${detail}`)
+    const { reason } = failureOf(Object.assign(new Error(code), { code }), { sent: false, answered: false })
+    t.equal(proxyErrorOf(924, { reason }), proxyError, `${code}: ${reason}`)
   }
-  const { detail } = failureOf(Object.assign(new Error(''), { code: 'ECONNRESET' }), { sent: true, answered: true })
-  t.equal(proxyErrorOf(925, { detail }), 'http_response_incomplete', detail)
+  const { reason } = failureOf(Object.assign(new Error(''), { code: 'ECONNRESET' }), { sent: true, answered: true })
+  t.equal(proxyErrorOf(925, { reason }), 'http_response_incomplete', reason)
 })
 
 t.test('errors without a failed call have an error type by their code', async (t) => {

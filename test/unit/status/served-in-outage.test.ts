@@ -1,6 +1,6 @@
 /** The age of what is served in an outage, however long its freshness lifetime was. */
 import t from 'tap'
-import { OUTAGE, WITHOUT_REDIS } from '../../../src/core/cache.ts'
+import { type CacheDetail, OUTAGE, WITHOUT_REDIS } from '../../../src/core/cache.ts'
 import { createServedInOutage } from '../../../src/status/served-in-outage.ts'
 import { requestEvent } from '../../support/request-event.ts'
 
@@ -9,7 +9,7 @@ const HOUR = 3_600_000
 function outage({ isOutage = true } = {}) {
   const served = createServedInOutage(() => isOutage)
   return {
-    serve: (detail: string | undefined, age: number, ttl: number) =>
+    serve: (detail: CacheDetail | undefined, age: number, ttl: number) =>
       served.request(requestEvent({ age, cacheStatus: { hit: true, ttl: ttl - age, ...(detail && { detail }) } })),
     seconds: () => {
       const ms = served.oldest()
@@ -37,7 +37,7 @@ t.test('responses that are served because Redis is unreachable count while no no
 
 t.test('others do not count', async (t) => {
   const { serve, seconds } = outage()
-  for (const detail of [undefined, 'stale-if-error/922', 'stale-while-revalidate', 'snapshot'])
+  for (const detail of [undefined, { error: 922 }, 'stale-while-revalidate', 'snapshot'] as const)
     serve(detail, HOUR, 1000)
   t.equal(seconds(), undefined)
 })

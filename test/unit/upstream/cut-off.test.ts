@@ -58,7 +58,7 @@ function startReplicas(t: Test, world: World) {
   const replicas = world.lostAt.map((lostAt, replica) => {
     const call: CallNode = async ({ node }) => {
       const isLost = now >= (lostAt[names.indexOf(node)] ?? 0)
-      const failure = { fault: 'unreachable', detail: 'lost' } as const
+      const failure = { fault: 'unreachable', reason: 'connectionLost' } as const
       const response = { node, status: 200, type: 'application/json', body: Buffer.from('{}') }
       byName.get(node)?.health.record(get('/', { node }), isLost ? { failure } : { response, status: 200 }, CALL_MS)
       return isLost ? { ...failure, ok: false, node, sent: false } : { ok: true, response }

@@ -11,7 +11,7 @@ function node(respond: Respond) {
   const call: CallNode = async ({ node, path }) => {
     paths.push(path)
     const body = respond(path)
-    if (body === undefined) return { ok: false, node, fault: 'unreachable', sent: false, detail: 'connection refused' }
+    if (body === undefined) return { ok: false, node, fault: 'unreachable', sent: false, reason: 'connectionRefused' }
     const bytes = Buffer.from(JSON.stringify({ message: '', ...body }))
     return { ok: true, response: { node, status: 200, type: 'application/json', body: bytes } }
   }

@@ -18,14 +18,14 @@ async function behindProxy(t: Test, fault: Fault, respond?: RequestListener) {
 
 t.test('refused: nothing was sent', async (t) => {
   const { cluster } = await behindProxy(t, { kind: 'refuse' })
-  const expected = { ok: false, fault: 'unreachable', sent: false, detail: 'connection refused' }
+  const expected = { ok: false, fault: 'unreachable', sent: false, reason: 'connectionRefused' }
   t.match(await cluster.call(get()), expected)
   t.match(await cluster.call(put()), expected)
 })
 
 t.test('reset: a read is retried once, a write is not', async (t) => {
   const { cluster, proxy } = await behindProxy(t, { kind: 'reset' })
-  const expected = { ok: false, fault: 'unreachable', sent: true, detail: 'connection lost before the response' }
+  const expected = { ok: false, fault: 'unreachable', sent: true, reason: 'connectionLost' }
   t.match(await cluster.call(get()), expected)
   t.equal(proxy.accepted(), 2)
   t.match(await cluster.call(put()), expected)
@@ -69,7 +69,7 @@ t.test('cut in the head: a read is retried; cut in the body: unreadable', async 
   t.match(await cluster.call(get()), { ok: false, fault: 'unreachable', sent: true })
   t.equal(node.seen.length, 2)
   await proxy.set({ kind: 'cut', after: 180 })
-  t.match(await cluster.call(get()), { ok: false, fault: 'unreadable', sent: true, detail: 'response cut short' })
+  t.match(await cluster.call(get()), { ok: false, fault: 'unreadable', sent: true, reason: 'cutShort' })
   t.equal(node.seen.length, 3)
 })
 
@@ -84,7 +84,7 @@ t.test('a TLS handshake that does not finish: nothing was sent', async (t) => {
   const early = cluster.call(put('/', { timeout: 50 }))
   const late = cluster.call(get())
   t.match(await early, { ok: false, fault: 'timeout', sent: false })
-  t.match(await late, { ok: false, fault: 'unreachable', sent: false, detail: 'connection timed out' })
+  t.match(await late, { ok: false, fault: 'unreachable', sent: false, reason: 'connectionTimedOut' })
 })
 
 t.test('a client that disconnects cancels the call, whose slot is free when the node has answered', async (t) => {
@@ -128,7 +128,7 @@ t.test('if a node closes idle connections, no read fails and no write is sent tw
   for (let i = 0; i < 200; i += 1) {
     const result = await cluster.call(i % 10 === 0 ? put() : get())
     if (i % 10 === 0) writes += 1
-    if (!result.ok) t.fail(`${i}: ${result.detail}`)
+    if (!result.ok) t.fail(`${i}: ${result.reason}`)
     if (i % 3 === 0) await new Promise((done) => setTimeout(done, Math.random() * 3))
   }
   t.equal(node.seen.filter(({ method }) => method === 'PUT').length, writes)

@@ -58,5 +58,5 @@ t.test('in a full queue, callers with equally many calls are not displaced', asy
       queue: 1,
     },
   )
-  t.match(results.at(-1), { acquisition: { ok: false, detail: 'queue full' } })
+  t.match(results.at(-1), { acquisition: { ok: false, reason: 'queueFull' } })
 })

@@ -48,7 +48,7 @@ async function serve(clients: readonly Client[], inFlight: number, duration: num
       call,
       deadlineIn(10 * duration, () => now, agenda),
     )
-    if (!slot.ok) throw new Error(slot.detail)
+    if (!slot.ok) throw new Error(slot.reason)
     const start = now
     agenda.add(now + takes, async () => {
       limiter.release(call, start, 'success')

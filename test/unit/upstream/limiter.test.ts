@@ -58,7 +58,7 @@ t.test('calls beyond the queue are rejected immediately, with Retry-After', asyn
   await eventually(() => waiting.length === 1)
   t.notOk(cluster.view.isAvailable('master'))
   const result = await cluster.call(get())
-  t.match(result, { ok: false, fault: 'overloaded', sent: false, detail: 'queue full' })
+  t.match(result, { ok: false, fault: 'overloaded', sent: false, reason: 'queueFull' })
   t.ok(!result.ok && Number.isInteger(result.retryAfter) && (result.retryAfter ?? 0) >= 1)
   for (let done = 0; done < 3; done += 1) {
     await eventually(() => waiting.length > 0)
@@ -79,7 +79,7 @@ t.test('a call that would wait beyond its deadline is rejected immediately', asy
   const held = cluster.call(get('/', { timeout: 60_000 }))
   const long = cluster.call(get('/', { timeout: 10_000 }))
   const short = await cluster.call(get('/', { timeout: 3_000 }))
-  t.match(short, { ok: false, fault: 'overloaded', sent: false, detail: /exceeds the remaining time/, retryAfter: 4 })
+  t.match(short, { ok: false, fault: 'overloaded', sent: false, reason: 'waitTooLong', retryAfter: 4 })
   for (const call of [held, long]) {
     await eventually(() => waiting.length === 1)
     respond()
@@ -98,7 +98,7 @@ t.test('a queued call ends at its deadline, and when its client disconnects', as
   t.equal(state()?.queue, 3)
   client.abort()
   t.match(await left, { ok: false, fault: 'abandoned', sent: false })
-  t.match(await late, { ok: false, fault: 'overloaded', sent: false, detail: /timed out in the queue/ })
+  t.match(await late, { ok: false, fault: 'overloaded', sent: false, reason: 'queueTimedOut' })
   t.equal(state()?.queue, 1)
   respond()
   await held

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import zlib from 'node:zlib'
 import t from 'tap'
+import type { FailureReason } from '../../../src/core/node-faults.ts'
 import { BodyCollector } from '../../../src/upstream/node-response.ts'
 import { clusterOf, fakeNode, get, put, rawNode } from './fake-node.ts'
 
@@ -10,73 +11,79 @@ const BODY = '{"error":0,"data":{}}'
 const LENGTH = `Content-Length: ${BODY.length}\r\n`
 const bomb = zlib.gzipSync(Buffer.alloc(10 * 1024 * 1024))
 
-const bad: Record<string, { bytes: string | Buffer; end?: boolean; detail: RegExp }> = {
+const bad: Record<
+  string,
+  { bytes: string | Buffer; end?: boolean; reason: FailureReason | RegExp; about?: string | number }
+> = {
   'gzip bomb': {
     bytes: Buffer.concat([
       Buffer.from(`HTTP/1.1 200 OK\r\n${JSON_TYPE}Content-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`),
       bomb,
     ]),
-    detail: /Content-Encoding/,
+    reason: 'encoded',
   },
   '5,000 times Content-Encoding': {
     bytes: `HTTP/1.1 200 OK\r\n${JSON_TYPE}${'Content-Encoding: gzip\r\n'.repeat(5000)}${LENGTH}\r\n${BODY}`,
-    detail: /header too large/,
+    reason: 'headerTooLarge',
   },
   'header of 100 kB': {
     bytes: `HTTP/1.1 200 OK\r\n${JSON_TYPE}${LENGTH}X-A: ${'a'.repeat(100_000)}\r\n\r\n${BODY}`,
-    detail: /header too large/,
+    reason: 'headerTooLarge',
   },
   'Content-Length and chunked': {
     bytes: `HTTP/1.1 200 OK\r\n${JSON_TYPE}${LENGTH}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-    detail: /cut short|not HTTP|not clear/,
+    reason: /cutShort|notHttp|lengthUnclear/,
   },
   'two lengths': {
     bytes: `HTTP/1.1 200 OK\r\n${JSON_TYPE}${LENGTH}Content-Length: 2\r\n\r\n${BODY}`,
-    detail: /cut short|not HTTP|not clear/,
+    reason: /cutShort|notHttp|lengthUnclear/,
   },
   'no length, and no JSON': {
     bytes: `HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\n\r\n${BODY}`,
     end: true,
-    detail: /not clear/,
+    reason: 'lengthUnclear',
   },
   'cut body': {
     bytes: `HTTP/1.1 200 OK\r\n${JSON_TYPE}Content-Length: 900\r\n\r\n${BODY}`,
     end: true,
-    detail: /cut short/,
+    reason: 'cutShort',
   },
   'cut chunk': {
     bytes: `HTTP/1.1 200 OK\r\n${JSON_TYPE}Transfer-Encoding: chunked\r\n\r\nff\r\n${BODY}`,
     end: true,
-    detail: /cut short/,
+    reason: 'cutShort',
   },
-  'flood of 1xx': { bytes: 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(10_000), detail: /status 103/ },
-  'flood of 100': { bytes: 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(10_000), detail: /not HTTP/ },
+  'flood of 1xx': { bytes: 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(10_000), reason: 'status', about: 103 },
+  'flood of 100': { bytes: 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(10_000), reason: 'notHttp' },
   'switch of protocols': {
     bytes: 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n',
-    detail: /not HTTP/,
+    reason: 'notHttp',
   },
-  'status 999': { bytes: `HTTP/1.1 999 Odd\r\n${JSON_TYPE}${LENGTH}\r\n${BODY}`, detail: /status 999/ },
+  'status 999': { bytes: `HTTP/1.1 999 Odd\r\n${JSON_TYPE}${LENGTH}\r\n${BODY}`, reason: 'status', about: 999 },
   redirect: {
     bytes: `HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\n${JSON_TYPE}${LENGTH}\r\n${BODY}`,
-    detail: /status 302/,
+    reason: 'status',
+    about: 302,
   },
-  'CR in a header': { bytes: `HTTP/1.1 200 OK\r\nX-A: a\rb\r\n${JSON_TYPE}${LENGTH}\r\n${BODY}`, detail: /not HTTP/ },
+  'CR in a header': { bytes: `HTTP/1.1 200 OK\r\nX-A: a\rb\r\n${JSON_TYPE}${LENGTH}\r\n${BODY}`, reason: 'notHttp' },
   'page of HTML': {
     bytes: 'HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\n<h1>',
-    detail: /content type text\/html/,
+    reason: 'contentType',
+    about: 'text/html',
   },
   'malformed type': {
     bytes: `HTTP/1.1 200 OK\r\nContent-Type: <script>\r\n${LENGTH}\r\n${BODY}`,
-    detail: /content type none/,
+    reason: 'contentType',
+    about: 'none',
   },
-  'not HTTP at all': { bytes: 'SSH-2.0-OpenSSH_9.2\r\n', detail: /not HTTP/ },
+  'not HTTP at all': { bytes: 'SSH-2.0-OpenSSH_9.2\r\n', reason: 'notHttp' },
 }
 
-for (const [name, { bytes, end, detail }] of Object.entries(bad)) {
+for (const [name, { bytes, end, ...failure }] of Object.entries(bad)) {
   t.test(`${name} is unreadable for reads and writes`, async (t) => {
     const node = await rawNode(t, bytes, end)
     const cluster = clusterOf(t, node.url)
-    const expected = { ok: false, node: 'master', fault: 'unreadable', sent: true, detail }
+    const expected = { ok: false, node: 'master', fault: 'unreadable', sent: true, ...failure }
     t.match(await cluster.call(get()), expected)
     t.match(await cluster.call(put()), expected)
     t.equal(node.requests(), 2, 'each call is sent once')
@@ -97,7 +104,7 @@ t.test('a response beyond the limit is aborted, with and without Content-Length'
   })
   const limits = { response: 1_000_000 }
   const cluster = clusterOf(t, node.url, { limits })
-  const expected = { ok: false, fault: 'tooLarge', sent: true, detail: 'more than 1000000 bytes' }
+  const expected = { ok: false, fault: 'tooLarge', sent: true, reason: 'bodyTooLarge', about: 1_000_000 }
   t.match(await cluster.call(get('/declared')), expected)
   t.match(await cluster.call(get('/streamed')), expected)
   t.ok(sent < 50e6, 'the node cannot send the rest')

@@ -31,7 +31,7 @@ t.test('a node that blocks the address of the edge is tried again by the edge al
     fault: 'blocked',
     sent: false,
     retryAfter: Number,
-    detail: /failed logins/,
+    reason: 'addressBlocked',
   })
   const sent = () => simulator.seen.length - seen('/')
   const before = sent()

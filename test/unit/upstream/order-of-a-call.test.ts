@@ -18,8 +18,12 @@ t.test('calls that are passed on, before the layout, before the state of the ask
   const { shareDrains, drain } = sharedDrains()
   const cluster = clusterOf(t, node.url, { layout: 'auto', shareDrains })
   drain('w1')
-  t.match(await cluster.call(get('/x', { passedOnTo: { node: 'w1' } })), { fault: 'drained', detail: /^w1 / })
-  t.match(await cluster.call(get('/x')), { fault: 'ejected', detail: /layout/ })
+  t.match(await cluster.call(get('/x', { passedOnTo: { node: 'w1' } })), {
+    fault: 'drained',
+    reason: 'otherDrained',
+    about: 'w1',
+  })
+  t.match(await cluster.call(get('/x')), { fault: 'ejected', reason: 'layoutUnknown' })
 })
 
 t.test('drained, before ejected, before queued', async (t) => {

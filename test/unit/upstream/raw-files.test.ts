@@ -40,7 +40,7 @@ t.test('XML is unreadable if no file was requested or the status is not 200', as
     response.writeHead(request.url === '/500' ? 500 : 200, { 'content-type': 'text/xml' }).end('<a/>')
   })
   const cluster = clusterOf(t, node.url)
-  t.match(await cluster.call(get()), { fault: 'unreadable', detail: 'content type text/xml' })
+  t.match(await cluster.call(get()), { fault: 'unreadable', reason: 'contentType', about: 'text/xml' })
   t.match(await cluster.call({ ...raw(), path: '/500' }), { fault: 'unreadable' })
 })
 

@@ -10,7 +10,7 @@ const answer = (body: string): NodeResult => ({
   ok: true,
   response: { node: 'master', status: 200, type: 'application/json', body: Buffer.from(body) },
 })
-const failure = { ok: false, node: 'master', fault: 'unreadable', sent: true, detail: 'late' } as const
+const failure = { ok: false, node: 'master', fault: 'unreadable', sent: true, reason: 'timedOut' } as const
 
 /** A second attempt begins five seconds after the first one has a slot. */
 const LATE_MS = 5_000
@@ -52,7 +52,7 @@ t.test('if one attempt fails, the other one counts; if both do, the first failur
   for (const [first, second, expected] of [
     [failure, answer('second'), answer('second')],
     [answer('first'), failure, answer('first')],
-    [failure, { ...failure, detail: 'other' }, failure],
+    [failure, { ...failure, reason: 'notHttp' }, failure],
   ] as const) {
     const { send, sent, sentTwice } = attempts()
     const result = send(shared())
@@ -89,7 +89,7 @@ t.test('a second attempt that is held back does not end the first one', async (t
     const { send, sent, sentTwice } = attempts()
     const result = send(shared())
     await sentTwice()
-    sent[1]?.end({ ok: false, node: 'master', fault, sent: false, detail: 'held back' })
+    sent[1]?.end({ ok: false, node: 'master', fault, sent: false, reason: 'closing' })
     await null
     sent[0]?.end(answer('first'))
     t.same(await result, answer('first'), fault)

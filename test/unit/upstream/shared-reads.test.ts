@@ -36,7 +36,7 @@ function rig(): Rig {
       }
       const deadline = deadlineIn(60_000, () => now, agenda)
       void limiter.acquire(call, deadline).then((slot) => {
-        if (!slot.ok) throw new Error(slot.detail)
+        if (!slot.ok) throw new Error(slot.reason)
         order.push(name)
         running.push(call)
       })

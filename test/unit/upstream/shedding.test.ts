@@ -66,9 +66,9 @@ t.test('in a full queue, a write displaces the last bulk call', async (t) => {
   )
   t.match(results[2], {
     waited: 1,
-    acquisition: { fault: 'overloaded', detail: /displaced from the full queue/, retryAfter: 1 },
+    acquisition: { fault: 'overloaded', reason: 'displaced', retryAfter: 1 },
   })
-  t.match(results[4], { waited: 0, acquisition: { fault: 'overloaded', detail: 'queue full' } })
+  t.match(results[4], { waited: 0, acquisition: { fault: 'overloaded', reason: 'queueFull' } })
 })
 
 t.test('the queue is served by priority, not by arrival', async (t) => {
@@ -132,6 +132,6 @@ t.test('a call that waits behind higher priorities is rejected at its deadline',
   const writes = spread(200, 19_000, { priority: 'write', takes: 100 })
   const { results } = await run([...writes, { at: 50, priority: 'bulk', takes: 100, timeout: 2_000 }], { inFlight: 1 })
   t.match(results.at(-1), {
-    acquisition: { ok: false, fault: 'overloaded', detail: /too many bulk calls/ },
+    acquisition: { ok: false, fault: 'overloaded', reason: 'tooMuchBulk' },
   })
 })

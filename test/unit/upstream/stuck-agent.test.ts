@@ -82,7 +82,7 @@ for (const mode of ['manager', 'edge'] as const) {
     await eventually(() => sent() === SLOTS + 1)
     t.equal(inFlight(), 1)
     t.match(await next, { fault: 'timeout', sent: true })
-    t.match(await last, { fault: 'overloaded', sent: false, detail: /agent 005/ })
+    t.match(await last, { fault: 'overloaded', sent: false, reason: 'agentStuck', about: '005' })
     t.equal(limit(), SLOTS)
     t.ok(isAvailable())
   })

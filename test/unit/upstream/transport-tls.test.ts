@@ -1,5 +1,6 @@
 /** A server without the certificate of the node receives no byte of a request. */
 import t from 'tap'
+import type { FailureReason } from '../../../src/core/node-faults.ts'
 import type { ClusterOptions } from '../../../src/upstream/index.ts'
 import { authority, hasOpenssl } from './certificates.ts'
 import { clusterOf, envelope, fakeNode, get, put } from './fake-node.ts'
@@ -19,22 +20,34 @@ t.test('certificates', { skip }, async (t) => {
     t.equal(node.seen.length, 2)
   })
 
-  const refused: Record<string, { pair: typeof good; tls: ClusterOptions['tls']; detail: RegExp }> = {
-    'an unknown authority': { pair: await other.sign('IP:127.0.0.1'), tls: { ca: ours.cert }, detail: /UNABLE_TO/ },
-    expired: { pair: await ours.sign('IP:127.0.0.1', -1), tls: { ca: ours.cert }, detail: /certificate expired/ },
-    'another host': { pair: await ours.sign('DNS:elsewhere'), tls: { ca: ours.cert }, detail: /of another host/ },
+  const refused: Record<
+    string,
+    { pair: typeof good; tls: ClusterOptions['tls']; reason: FailureReason; about?: RegExp }
+  > = {
+    'an unknown authority': {
+      pair: await other.sign('IP:127.0.0.1'),
+      tls: { ca: ours.cert },
+      reason: 'noConnection',
+      about: /UNABLE_TO/,
+    },
+    expired: { pair: await ours.sign('IP:127.0.0.1', -1), tls: { ca: ours.cert }, reason: 'certificateExpired' },
+    'another host': {
+      pair: await ours.sign('DNS:elsewhere'),
+      tls: { ca: ours.cert },
+      reason: 'certificateOfOtherHost',
+    },
     'not the configured servername': {
       pair: good,
       tls: { ca: ours.cert, servername: 'master.internal' },
-      detail: /of another host/,
+      reason: 'certificateOfOtherHost',
     },
-    'an authority that the system does not know': { pair: good, tls: {}, detail: /UNABLE_TO/ },
+    'an authority that the system does not know': { pair: good, tls: {}, reason: 'noConnection', about: /UNABLE_TO/ },
   }
-  for (const [name, { pair, tls, detail }] of Object.entries(refused)) {
+  for (const [name, { pair, tls, ...failure }] of Object.entries(refused)) {
     t.test(`${name}: nothing is sent`, async (t) => {
       const node = await fakeNode(t, envelope, pair)
       const cluster = clusterOf(t, node.url, { ...(tls && { tls }) })
-      const expected = { ok: false, fault: 'unreachable', sent: false, detail }
+      const expected = { ok: false, fault: 'unreachable', sent: false, ...failure }
       t.match(await cluster.call(get()), expected)
       t.match(await cluster.call(put()), expected)
       t.equal(node.seen.length, 0)

@@ -22,7 +22,7 @@ async function numberOf(request: EdgeRequest, body: Buffer, status = 200): Promi
   const tools = { call: async () => ({ ok: true, response }) as const, timeout: 1000, master: 'master' }
   const view = { nodes: () => [] }
   const result = await v4Contract.ask(request, { node: 'master', path: request.endpoint.path }, { ...tools, view })
-  if (!result.ok) throw new Error(result.detail)
+  if (!result.ok) throw new Error(result.reason)
   const { translated } = result
   if (!translated.ok) return translated.reason
   if (translated.response.kind !== 'envelope') throw new Error('a file')

@@ -2,6 +2,7 @@
 import type { CallTemplate, RowRule, Translation } from '../../../catalogue/v4-layout/translation.ts'
 import { EdgeError } from '../../../core/errors.ts'
 import type { NodeCall, NodeFailure, NodeResponse, PassedOnTo } from '../../../core/node-call.ts'
+import { describeFailure } from '../../../core/node-faults.ts'
 import { type EdgeRequest, nodeOf, priceOfRead } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
 import type { Candidate } from '../../kinds.ts'
@@ -50,7 +51,7 @@ export class EndedError extends Error {
 }
 
 function failed(failure: NodeFailure): EndedError {
-  return new EndedError(failure, failure.detail, failure.sent)
+  return new EndedError(failure, describeFailure(failure), failure.sent)
 }
 
 /** Returns the error for a response whose body is not one of the API. */
@@ -182,9 +183,8 @@ export class Conversation {
     const { node } = this
     const wait = this.#tools.view.waitForReads?.(node, calls) ?? 0
     if (wait === 0 || (wait <= this.remaining && Number.isFinite(wait))) return
-    const detail = `limit of calls per minute: no room for ${calls} calls`
     const retryAfter = Number.isFinite(wait) ? Math.ceil(wait / 1000) : MINUTE_SECONDS
-    throw failed({ ok: false, node, fault: 'overloaded', sent: false, detail, retryAfter })
+    throw failed({ ok: false, node, fault: 'overloaded', sent: false, reason: 'noRoom', about: calls, retryAfter })
   }
 
   /** Sends a call. Throws `EndedError`. */
@@ -215,7 +215,14 @@ export class Conversation {
 
   #failUnread({ method }: V4Call, response: NodeResponse, reason: string): never {
     if (!this.#isReadBefore(method)) throw unreadable(response, reason)
-    throw failed({ ok: false, node: this.node, fault: 'unreadable', sent: false, detail: reason })
+    throw failed({
+      ok: false,
+      node: this.node,
+      fault: 'unreadable',
+      sent: false,
+      reason: 'unreadableBody',
+      about: reason,
+    })
   }
 
   /** Sends a call whose response may be a stream, the bytes of a file. Throws `EndedError`. */

@@ -109,7 +109,7 @@ t.test('a hit has its decision, and a refresh in the background', async (t) => {
 
 t.test('a read of a trial has the decision of the cache and the comparison', async (t) => {
   const { records, add } = recordsWithClock(t)
-  add(ended('a', { cache: 'bypass', cacheStatus: { fwd: 'bypass', detail: 'trial-hit-different' } }))
+  add(ended('a', { cache: 'bypass', cacheStatus: { fwd: 'bypass', detail: { trial: 'hit-different' } } }))
   const reason = 'Read-only trial: the manager answered. The cache and the comparison: hit-different.'
   t.match(detailsOf(records, 'a').cache, { outcome: 'bypass', reason })
 })

@@ -11,10 +11,10 @@ t.test('while nodes fail, a response from an expired snapshot is marked as stale
   }
   // The freshness lifetime and the time in which it is served during a refresh have passed.
   edge.clock.advance(5000)
-  t.match((await edge.get({ sort: 'name' })).status, { detail: 'stale-if-error/924' }, 'the first query too')
+  t.match((await edge.get({ sort: 'name' })).status, { detail: { error: 924 } }, 'the first query too')
   const { body, status, stored } = await edge.get({ sort: '-name' })
   t.strictSame(body, edge.direct({ sort: '-name' }))
-  t.match(status, { detail: 'stale-if-error' })
+  t.match(status, { detail: { error: Number } })
   t.notOk(status?.stored)
   t.ok((status?.ttl ?? 0) < 0)
   t.ok((stored?.age ?? 0) >= 5000)
@@ -31,7 +31,7 @@ t.test('while nodes fail, the stored response of the URL itself is served', asyn
   for (let round = 0; round < 3; round += 1) {
     const stale = await edge.get({ sort: 'name' })
     t.strictSame(stale.body, body)
-    t.match(stale.status, { detail: 'stale-if-error' })
+    t.match(stale.status, { detail: { error: Number } })
     edge.clock.advance(1100)
   }
 })

@@ -47,7 +47,7 @@ t.test('a node knows everything that the edge asks', async (t) => {
   const answerTo = async (request: ReturnType<typeof edgeRequest>): Promise<string | undefined> => {
     try {
       const result = await v4.ask(request, { node: 'master', path: request.endpoint.path }, tools)
-      if (!result.ok) throw new Error(result.detail)
+      if (!result.ok) throw new Error(result.reason)
       if (!result.translated.ok) throw new Error(result.translated.reason)
       const { response } = result.translated
       return response.kind === 'envelope' ? response.body.toString() : undefined

@@ -52,13 +52,13 @@ const failure = (sent: boolean): NodeResult => ({
   node: 'master',
   fault: 'timeout',
   sent,
-  detail: 'no response in time',
+  reason: 'timedOut',
 })
 
 t.test('an outcome that is not known after the first part is error 933', async (t) => {
   t.match(await errorAfterFirst(() => failure(true)), {
     code: 933,
-    message: /\(master: 1 of 2 parts of the list; no response in time\)/,
+    message: /\(master: 1 of 2 parts of the list; timed out\)/,
   })
 })
 

@@ -1,5 +1,6 @@
 /** Asks the dialect of the v4 layout, with a master that answers as recorded on a real cluster. */
 import type { NodeCall, NodeInfo, NodeResponse } from '../../../../src/core/node-call.ts'
+import { describeFailure } from '../../../../src/core/node-faults.ts'
 import type { EdgeRead, EdgeWrite } from '../../../../src/core/request.ts'
 import { v4 } from '../../../../src/upstream/dialects/v4/index.ts'
 import { edgeRequest } from '../edge-request.ts'
@@ -72,7 +73,14 @@ export async function ask(method: string, path: string, options: AskOptions = {}
     sent.push(nodeCall)
     calls.push(name)
     if (name === timesOut) {
-      return { ok: false as const, node: at, fault: 'timeout' as const, sent: true, detail: `no response to ${name}` }
+      return {
+        ok: false as const,
+        node: at,
+        fault: 'timeout' as const,
+        sent: true,
+        reason: 'unreadableBody' as const,
+        about: `no response to ${name}`,
+      }
     }
     const reply = Object.hasOwn(replies, name) ? replies[name] : recorded.get(name)
     if (reply === undefined) throw new Error(`no reply to ${name}`)
@@ -90,7 +98,8 @@ export async function ask(method: string, path: string, options: AskOptions = {}
     view: { nodes: () => nodes, versions: { of: () => '4.5.4', note: () => {} } },
   }
   const result = await v4.ask(edgeRequest(method, path, overrides), { node: at, path }, tools)
-  if (!result.ok) throw Object.assign(new Error(result.detail), { fault: result.fault, sent: result.sent, calls })
+  if (!result.ok)
+    throw Object.assign(new Error(describeFailure(result)), { fault: result.fault, sent: result.sent, calls })
   if (!result.translated.ok) throw new Error(`unreadable: ${result.translated.reason}`)
   const { response } = result.translated
   if (response.kind !== 'envelope') throw new Error(`the response is ${response.kind}`)
