@@ -190,7 +190,7 @@ const DEFAULT_BCRYPT_COST = 10
 const UNKNOWN_USER_HASH = 'C6UzMDM.H6dfI/f/IKcEe.O1Q3Hh8e0N7Wq7k1Y0nJ8mT6b5c4d3e'
 
 /** Returns why this text cannot be a password; `undefined` if it can. */
-export function checkPassword(password: string): string | undefined {
+function checkPassword(password: string): string | undefined {
   if (password === '') return 'a password must not be empty'
   if (/\p{Cc}/u.test(password)) return 'a password must not contain control characters: HTTP Basic cannot carry them'
   if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES)

@@ -9,7 +9,7 @@ import { etagOf } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Handler } from '../core/request.ts'
 import { type EnvelopeResponse, envelopeOfStored, NEVER_STALE, StoredForms } from '../core/response.ts'
-import { NO_FLAGS } from '../http/edge-request.ts'
+import { NO_FLAGS } from '../http/parameters.ts'
 import { preferencesOf, represent } from '../representation/represent.ts'
 import { portsOf } from './fronts.ts'
 

@@ -8,8 +8,9 @@
  */
 import { createHash } from 'node:crypto'
 import type { Endpoint, Param } from '../catalogue/endpoint.ts'
+import { describedFields, routeOf } from '../core/endpoint-names.ts'
 import { digestInTurns } from '../core/long-values.ts'
-import { describedFields, type EdgeWrite, type RequestBody, routeOf } from '../core/request.ts'
+import type { EdgeWrite, RequestBody } from '../core/request.ts'
 import { isObject, parseJson } from '../core/values.ts'
 
 /** A write or purge, as far as its values may be recorded. Values that a client chooses freely may be secrets. */

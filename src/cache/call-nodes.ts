@@ -20,8 +20,8 @@ import { type TimeLimits, withTimeout } from '../core/timing.ts'
 import type { CacheTarget, ResolveTarget } from './key.ts'
 import type { LateFetches } from './late-fetches.ts'
 import { type FreshnessLifetimes, type LifetimesOf, staleRuleOf, staleTimesOf } from './policy.ts'
+import type { ReplicationLag } from './replication-lag.ts'
 import type { CacheStore } from './stores/contract.ts'
-import type { ReplicationLag } from './writes.ts'
 
 /** What the parts of the cache share. */
 export interface CachePorts {

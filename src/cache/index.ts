@@ -7,12 +7,13 @@ import { createTargetResolver, scopesOf, type TargetOptions } from './key.ts'
 import { LateFetches } from './late-fetches.ts'
 import { type ReadThroughPorts, readThrough } from './read-through.ts'
 import { MIN_HITS, type RefreshAheadOptions, WaitingRefreshes } from './refresh-ahead.ts'
+import { createReplicationLag } from './replication-lag.ts'
 import type { SnapshotSettings } from './snapshots/build.ts'
 import { type NodeReads, V3_READS } from './snapshots/builds.ts'
 import { SnapshotRows } from './snapshots/rows.ts'
 import { derivableOf } from './snapshots/stage.ts'
 import { trial } from './trial.ts'
-import { createReplicationLag, type InvalidatePorts, invalidate } from './writes.ts'
+import { type InvalidatePorts, invalidate } from './writes.ts'
 
 /** Absent: no node is known, silent or at its limit, and events are not observed. */
 type OptionalPorts = Partial<

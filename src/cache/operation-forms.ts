@@ -4,9 +4,10 @@
  */
 
 import { type Explanation, type IndexEntry, type PurgeCost, type PurgeOutcome, shownEntry } from '../core/cache.ts'
+import { nameFor } from '../core/endpoint-names.ts'
 import { envelopeOf } from '../core/envelope.ts'
 import { errorTable, Problem } from '../core/errors.ts'
-import { type EdgeRequest, nameFor } from '../core/request.ts'
+import type { EdgeRequest } from '../core/request.ts'
 import { type CacheIndex, type EdgeOrigin, type EnvelopeResponse, OF_EDGE } from '../core/response.ts'
 import { compareTexts, inTurns, selectFirst } from '../core/turns.ts'
 import { type CollectionError, type CollectionPage, MAX_LIMIT } from '../query/request.ts'

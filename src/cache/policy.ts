@@ -15,7 +15,8 @@ import type {
   V4Rows,
   WriteEndpoint,
 } from '../catalogue/endpoint.ts'
-import { type EdgeRead, type EdgeRequest, type EdgeWrite, fieldsOf, nameOf, nodeOf } from '../core/request.ts'
+import { nameOf } from '../core/endpoint-names.ts'
+import { type EdgeRead, type EdgeRequest, type EdgeWrite, fieldsOf, nodeOf } from '../core/request.ts'
 import { NEVER_STALE } from '../core/response.ts'
 import { ownEntry, ownField } from '../core/values.ts'
 import { endpointTag } from './stores/epochs.ts'
@@ -257,6 +258,6 @@ export function staleTimesOf(
 }
 
 /** Returns how long a response may be served stale while a refresh is expected to take `fetchTime`; all in milliseconds. */
-export function automaticStale(ttl: number, fetchTime: number): number {
+function automaticStale(ttl: number, fetchTime: number): number {
   return Math.min(Math.max(ttl, MIN_AUTOMATIC_MS, AUTOMATIC_FETCH_TIMES * fetchTime), MAX_AUTOMATIC_MS)
 }

@@ -1,19 +1,19 @@
 /**
- * The stages around writes. `invalidate` fences the tags that a write touches, sends the write to the nodes, invalidates
- * these tags and those that the response names, and returns the response only then. If the outcome of a write is unknown,
- * its fence stays for the time of its lease. `writeLockStage` lets some writes follow each other.
+ * The stage around writes. It fences the tags that a write touches, sends the write to the nodes, invalidates these tags and
+ * those that the response names, and returns the response only then. If the outcome of a write is unknown, its fence stays
+ * for the time of its lease.
  */
 import type { Tag } from '../catalogue/endpoint.ts'
 import { dataOf, errorNumberOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent } from '../core/events.ts'
 import { SharedPresence } from '../core/presence.ts'
-import type { CopyState, EdgeWrite, Handler, Stage } from '../core/request.ts'
-import type { EdgeResponse, Lookup } from '../core/response.ts'
-import { Semaphore } from '../core/semaphore.ts'
-import { type TimeLimits, timeLimitOf, withTimeout } from '../core/timing.ts'
-import { type InvalidatedTags, invalidatedTags, lockNameOf } from './policy.ts'
-import { type AcquireWriteLock, type CacheStore, STORE_WAIT_MS, type WriteFence } from './stores/contract.ts'
+import type { EdgeWrite, Handler, Stage } from '../core/request.ts'
+import type { EdgeResponse } from '../core/response.ts'
+import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
+import { type InvalidatedTags, invalidatedTags } from './policy.ts'
+import type { ReplicationLag } from './replication-lag.ts'
+import { type CacheStore, STORE_WAIT_MS, type WriteFence } from './stores/contract.ts'
 
 export interface InvalidatePorts {
   readonly store: CacheStore
@@ -34,7 +34,7 @@ export interface InvalidatePorts {
 
 const NOT_CONFIRMED =
   '. Do not repeat it blindly. Its data are read from the manager until the write fence is lifted, or its lease ends'
-/** Seconds after which the store may be reachable again, or another write has ended. */
+/** Seconds after which the store may be reachable again. */
 const RETRY_AFTER_S = '5'
 
 /**
@@ -120,143 +120,4 @@ async function keepFence(
   const fromResponse = tags.fromResponse()
   onEvent({ kind: 'invalidated', cause: 'unknown' })
   if (fromResponse.length > 0) (await store.fence(fromResponse)).keepUntilLeaseEnds()
-}
-
-/** Tags of data that worker nodes replicate from the master. */
-const REPLICATED_TAGS: ReadonlySet<Tag> = new Set(['rules', 'decoders', 'lists'])
-const REPLICATED_FAMILY = 'group:'
-
-/**
- * Worker nodes check for changes of replicated data every 9 s. Until two checks have passed after a change, a worker
- * may still answer with older data, so reads of it go to the master only.
- */
-export type ReplicationLag = ReturnType<typeof createReplicationLag>
-
-interface ReplicationLagPorts {
-  /** `replicationLag`: milliseconds. */
-  readonly settings: () => { readonly replicationLag: number }
-  readonly clock: () => number
-}
-
-/** A write through another replica counts from when this replica first sees its epochs. */
-export function createReplicationLag({ settings, clock }: ReplicationLagPorts) {
-  const lagEnds = new Map<Tag, number>()
-  const knownEpochs = new Map<Tag, { readonly epoch: string; readonly since: number }>()
-  return {
-    /** To be called for a write through this replica of the edge. */
-    noteWrite: (tags: readonly Tag[]): void => {
-      for (const tag of tags) if (isReplicated(tag)) lagEnds.set(tag, clock() + settings().replicationLag)
-    },
-    /** Returns the state of the copies of data with these tags. Writes through other replicas show in the epochs of the lookup. */
-    stateOf: (tags: readonly Tag[], lookup: Lookup): CopyState => {
-      const replicated = tags.filter(isReplicated)
-      if (replicated.length === 0) return 'current'
-      if (lookup.kind === 'unavailable') return replicated.some(isLagging) ? 'lagging' : 'unknown'
-      const { generation, epochs, fenced } = lookup.epochs
-      if (fenced) return 'lagging'
-      for (const tag of replicated) noteEpoch(tag, `${generation} ${epochs[tags.indexOf(tag)]}`)
-      if (replicated.some(isLagging)) return 'lagging'
-      return replicated.every(isKnownForPeriod) ? 'current' : 'unknown'
-    },
-  }
-
-  function noteEpoch(tag: Tag, epoch: string): void {
-    const known = knownEpochs.get(tag)
-    if (known?.epoch === epoch) return
-    if (known !== undefined) lagEnds.set(tag, clock() + settings().replicationLag)
-    knownEpochs.set(tag, { epoch, since: clock() })
-  }
-
-  /** Whether no replica can have written within the period. */
-  function isKnownForPeriod(tag: Tag): boolean {
-    const known = knownEpochs.get(tag)
-    return known !== undefined && clock() - known.since >= settings().replicationLag
-  }
-
-  function isLagging(tag: Tag): boolean {
-    const end = lagEnds.get(tag)
-    if (end === undefined) return false
-    if (end > clock()) return true
-    lagEnds.delete(tag)
-    return false
-  }
-}
-
-function isReplicated(tag: Tag): boolean {
-  return REPLICATED_TAGS.has(tag) || tag.startsWith(REPLICATED_FAMILY)
-}
-
-export interface WriteLockPorts {
-  readonly locks: WriteLocks
-  readonly master: () => string
-  /** Milliseconds that a write waits for the lock at most. */
-  readonly timeoutOf: (request: EdgeWrite) => number
-}
-
-/**
- * One write at a time for a name, over all replicas: registrations of agents, and uploads to one path. Within the
- * process writes queue for the name. The first in the queue takes a lock in the shared store, whose lease ends if the
- * replica dies. While Redis is unreachable, each replica has its own locks. Throws 934 if the lock was not free in time;
- * nothing was sent then.
- */
-export function writeLockStage({ locks, master, timeoutOf }: WriteLockPorts): Stage<EdgeWrite> {
-  return (next) => async (request) => {
-    const { endpoint, client } = request
-    if (endpoint.writeLock === undefined) return next(request)
-    const name = lockNameOf(endpoint.writeLock, request, master())
-    const lock = await locks.acquire(name, timeoutOf(request), client.signal)
-    if (lock === undefined) throw new EdgeError(934, '', { headers: { 'retry-after': RETRY_AFTER_S } })
-    try {
-      return await next(request)
-    } finally {
-      // The response does not wait for the store.
-      void lock.release()
-    }
-  }
-}
-
-/** Milliseconds after which the lock of a replica that died or hangs is free again. */
-const LEASE_MS = 10_000
-
-export type WriteLocks = ReturnType<typeof createWriteLocks>
-
-/** `acquireShared`: the locks of the store that replicas share; absent: locks of this process only. */
-export function createWriteLocks(acquireShared?: AcquireWriteLock, leaseMs = LEASE_MS) {
-  const queues = new Map<string, Semaphore>()
-  return {
-    /** Resolves with the lock, or with `undefined` after `timeout` milliseconds. Rejects if the signal is aborted. */
-    acquire: async (name: string, timeout: number, signal: AbortSignal) => {
-      const deadline = performance.now() + timeout
-      const queue = queues.get(name) ?? new Semaphore(() => 1)
-      queues.set(name, queue)
-      const turn = queue.take()
-      const leave = (): undefined => {
-        if (turn === undefined) queue.release()
-        else turn.leave()
-        if (queue.isFree) queues.delete(name)
-      }
-      try {
-        if (turn !== undefined && !(await settlesInTime(turn.taken, deadline, signal))) return leave()
-        const release = await acquireInStore(name, deadline, signal)
-        return release === undefined ? leave() : { release: () => release().then(leave) }
-      } catch (fault) {
-        leave()
-        throw fault
-      }
-    },
-  }
-
-  async function acquireInStore(name: string, deadline: number, signal: AbortSignal) {
-    if (acquireShared === undefined) return async () => {}
-    for (;;) {
-      const lock = await acquireShared(name, leaseMs)
-      if (lock.held) return lock.release
-      if (!(await settlesInTime(lock.settled, deadline, signal))) return undefined
-    }
-  }
-}
-
-function settlesInTime(settled: Promise<unknown>, deadline: number, signal: AbortSignal): Promise<boolean> {
-  const inTime = settled.then(() => true)
-  return withTimeout(inTime, Math.max(0, deadline - performance.now()), false, signal)
 }

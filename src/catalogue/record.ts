@@ -109,7 +109,7 @@ export function translationOf(key: Translated): Translation {
 }
 
 /** Freezes the value deeply: records share parts, so a change of one would change many. */
-export function frozen<T extends object>(value: T): T {
+function frozen<T extends object>(value: T): T {
   for (const part of Object.values(value)) {
     if (typeof part === 'object' && part !== null && !Object.isFrozen(part)) frozen(part)
   }

@@ -5,7 +5,7 @@ import { redisConnectionOptions } from '../app/base.ts'
 import { readTls } from '../app/cluster.ts'
 import { createCertificates } from '../config/named-files.ts'
 import type { Config } from '../config/schema.ts'
-import { CERTIFICATE_WARNING_MS } from '../status/problems.ts'
+import { CERTIFICATE_WARNING_MS } from '../status/problems/replica.ts'
 import type { Finding } from './output.ts'
 import { hostOf, redisPlaces } from './places.ts'
 

@@ -15,7 +15,7 @@ export function settingsChecker(): ValidateFunction {
 }
 
 /** Returns Ajv as the settings need it. `code`: how it writes the code of a function. */
-export function createAjv(code: NonNullable<Options['code']>): Ajv {
+function createAjv(code: NonNullable<Options['code']>): Ajv {
   const ajv = new Ajv({
     allErrors: true,
     useDefaults: true,

@@ -330,7 +330,7 @@ const log = group({
 const replica = group({ name: restart(Type.Optional(text({ format: 'replicaName' }))), only: flag(false) })
 
 /** The whole configuration. An unknown key is a fault. */
-export const settings = record({
+const settings = record({
   replica,
   listen,
   operations: group({

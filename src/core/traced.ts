@@ -1,8 +1,9 @@
 /** Spans around handlers and other work. */
 
 import { cacheOutcomeOf } from './cache.ts'
+import { routeOf } from './endpoint-names.ts'
 import { EdgeError } from './errors.ts'
-import { type EdgeRead, type EdgeRequest, type Handler, nodeOf, routeOf } from './request.ts'
+import { type EdgeRead, type EdgeRequest, type Handler, nodeOf } from './request.ts'
 import { cachedOf, isPartial, type ReadResponse } from './response.ts'
 import type { Span, SpanAttributes, StageName, Trace } from './trace.ts'
 

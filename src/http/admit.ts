@@ -11,7 +11,7 @@ import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 import type { HttpContract } from './contract.ts'
 import { refusal, registerCredentials } from './credentials.ts'
-import type { Values } from './edge-request.ts'
+import type { Values } from './parameters.ts'
 import { type CountRequest, networkOf, type RateLimits, registerRateLimiters } from './rate-limit.ts'
 
 /** Recognises the callers of an app, and counts their requests against their limits. */

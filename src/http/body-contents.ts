@@ -8,7 +8,7 @@ import { StringDecoder } from 'node:string_decoder'
 import type { SaxesParser } from 'saxes'
 import { EdgeError } from '../core/errors.ts'
 import { waitForTurn } from '../core/turns.ts'
-import { printable } from './edge-request.ts'
+import { printable } from './parameters.ts'
 
 const SLICE_BYTES = 16 * 1024
 const MAX_DEPTH = 64

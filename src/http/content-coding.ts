@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { createGunzip } from 'node:zlib'
 import { EdgeError } from '../core/errors.ts'
 import { concatInTurns } from '../core/long-values.ts'
-import { printable } from './edge-request.ts'
+import { printable } from './parameters.ts'
 
 /** A body that grows more is refused before its end. JSON and rules shrink to a tenth or less. */
 const MAX_RATIO = 100

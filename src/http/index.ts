@@ -13,7 +13,8 @@ import Fastify, {
 } from 'fastify'
 import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
-import { type Caller, type EdgeRead, type Handler, NO_BODY, newRequestId } from '../core/request.ts'
+import { type Caller, type EdgeRead, type Handler, NO_BODY } from '../core/request.ts'
+import { newRequestId } from '../core/request-ids.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import type { RecordStages } from '../core/trace.ts'
 import { hasBody } from '../listener/reject.ts'
@@ -32,7 +33,8 @@ import {
   sendError,
   undecodablePath,
 } from './contract.ts'
-import { toEdgeRead, toEdgeRequest, type Values } from './edge-request.ts'
+import { toEdgeRead, toEdgeRequest } from './edge-request.ts'
+import type { Values } from './parameters.ts'
 import { PreparedHits } from './prepared-hits.ts'
 import { RequestLog, type RequestObservers, reportAtEnd } from './request-events.ts'
 import { type BeginTrace, RequestState } from './request-state.ts'

@@ -5,9 +5,9 @@
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
 import { cacheOutcomeOf } from '../core/cache.ts'
+import { routeOf } from '../core/endpoint-names.ts'
 import { type RequestEvent, type RequestMessage, RequestRecord } from '../core/events.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
-import { routeOf } from '../core/request.ts'
 import {
   cachedOf,
   type EdgeResponse,
@@ -185,7 +185,7 @@ export function groupOf(endpoint: Endpoint | undefined): string {
 }
 
 /** To be called at the end of the request. `message`: of its line in the log; absent: it has none. */
-export function eventOf(request: FastifyRequest, reply: FastifyReply, message?: RequestMessage): RequestEvent {
+function eventOf(request: FastifyRequest, reply: FastifyReply, message?: RequestMessage): RequestEvent {
   const { edge, raw, routeOptions } = request
   const endpoint = routeOptions.config?.endpoint
   const errorCode = (raw.rejectedWith ?? edge.error)?.code

@@ -5,7 +5,7 @@ import type { RequestEvent } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import type { Span, SpanAttributes, StageName } from '../core/trace.ts'
-import { type Flags, NO_FLAGS } from './edge-request.ts'
+import { type Flags, NO_FLAGS } from './parameters.ts'
 
 /** Begins the trace of a request, or returns `undefined` if the request is not traced. */
 export type BeginTrace = (request: { readonly id: string; readonly raw: TracedRequest }) => Span | undefined

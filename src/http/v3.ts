@@ -1,14 +1,15 @@
 /** The v3 contract: paths in any case, texts as values, and errors as `{error, message}` with a code for each fault. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../catalogue/endpoint.ts'
+import { describedBody } from '../core/endpoint-names.ts'
 import { EdgeError, errorTable, Problem, SUGGESTION_HEADER } from '../core/errors.ts'
-import { describedBody } from '../core/request.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
 import { pretty } from '../representation/pretty.ts'
 import { JSON_TYPE, PROBLEM_CONTENT } from '../representation/represent.ts'
 import { checkContentHeaders, parseBody, requestBody } from './body.ts'
 import { type HttpContract, type HttpSettings, type RouterOptions, routeFinder, toEdgeError } from './contract.ts'
-import { parseParameters, takeFlags, type Values, validatedUrl } from './edge-request.ts'
+import { validatedUrl } from './edge-request.ts'
+import { parseParameters, takeFlags, type Values } from './parameters.ts'
 import { createChecks, routeSchema, type SchemaError, validationError, validatorOf } from './validation.ts'
 
 const router: RouterOptions = {

@@ -7,7 +7,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { EdgeError } from '../core/errors.ts'
-import { newRequestId } from '../core/request.ts'
+import { newRequestId } from '../core/request-ids.ts'
 import {
   closeGracefully,
   type FramingLimits,

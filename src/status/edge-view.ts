@@ -4,7 +4,7 @@ import type { Caller } from '../core/request.ts'
 import type { CacheIndex, EntryContents } from '../core/response.ts'
 import type { DrainResult } from './node-types.ts'
 import type { Problem } from './problem-types.ts'
-import type { ProblemSources } from './problems.ts'
+import type { ProblemSources } from './problems/sources.ts'
 import type { ClientPort, Explanation, PurgeRequest, PurgeResult } from './view-types.ts'
 
 export interface EdgeView {

@@ -6,7 +6,7 @@
 import type { NodeCall } from '../core/node-call.ts'
 import type { Rejection } from './node-response.ts'
 
-export const HALF_CLOSED_MS = 1_000
+const HALF_CLOSED_MS = 1_000
 
 export const ABANDONED: Rejection = {
   ok: false,

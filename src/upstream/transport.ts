@@ -203,7 +203,7 @@ const STREAM_BUFFER_BYTES = 256 * 1024
  * Uses `dispatch`, undici's lowest interface, because only its handlers show whether anything was sent:
  * `onRequestStart` runs before the first byte. `Pool.request` does not report it, and cannot be aborted while connecting.
  */
-export class Exchange implements Dispatcher.DispatchHandler {
+class Exchange implements Dispatcher.DispatchHandler {
   readonly #node: string
   readonly #expectation: ResponseExpectation
   #settle: (result: NodeResult) => void

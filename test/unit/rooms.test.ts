@@ -106,7 +106,7 @@ const table: Readonly<Record<string, Room>> = {
   },
   // Runs at build time: writes the documents of both contracts from their records, and their pages.
   'packages/reference': {
-    rooms: ['catalogue', 'core/errors', 'core/request'],
+    rooms: ['catalogue', 'core/endpoint-names', 'core/errors'],
     packages: ['fastify', '@fastify/swagger', '@fastify/swagger-ui'],
   },
   // The operators' page runs in a browser. It knows the edge only by the types of the console API, and what follows from them.
@@ -185,7 +185,7 @@ const table: Readonly<Record<string, Room>> = {
       'config/schema',
       'core/access',
       'core/errors',
-      'core/request',
+      'core/endpoint-names',
       'core/values',
       'redis/options',
       'server/exit',

@@ -1,8 +1,8 @@
 /** The catalogue as an OpenAPI 3.1 document: for programs, and for the reference page. */
 
 import type { Endpoint, Target } from '../../../src/catalogue/endpoint.ts'
+import { describedBody } from '../../../src/core/endpoint-names.ts'
 import { type ErrorDefinition, errorTable } from '../../../src/core/errors.ts'
-import { describedBody } from '../../../src/core/request.ts'
 import { codesByStatus } from './error-codes.ts'
 import { curlOf, exampleOf, exampleResponse } from './example.ts'
 import managerErrors from './manager-errors.json' with { type: 'json' }

@@ -6,8 +6,8 @@
  */
 import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
 import { kinds } from '../../../src/catalogue/schemas/kinds.ts'
+import { describedBody } from '../../../src/core/endpoint-names.ts'
 import { errorTable } from '../../../src/core/errors.ts'
-import { describedBody } from '../../../src/core/request.ts'
 import managerErrors from './manager-errors.json' with { type: 'json' }
 import { errorCodesOf } from './parameters.ts'
 

@@ -3,7 +3,7 @@
 import type { Body, Endpoint, Field, Param } from '../../../src/catalogue/endpoint.ts'
 import type { Kind } from '../../../src/catalogue/schemas/kinds.ts'
 import type { Format, Value } from '../../../src/catalogue/v4-contract/value.ts'
-import { describedBody } from '../../../src/core/request.ts'
+import { describedBody } from '../../../src/core/endpoint-names.ts'
 import values from './example-values.json' with { type: 'json' }
 import recorded from './examples.json' with { type: 'json' }
 

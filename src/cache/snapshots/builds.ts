@@ -25,7 +25,7 @@ export interface NodeReads {
 
 export const V3_READS: NodeReads = { rowsPerCall: 1000, joinsAgents: false, convertsRows: false }
 
-export function callsFor(total: number, { rowsPerCall }: NodeReads): number {
+function callsFor(total: number, { rowsPerCall }: NodeReads): number {
   return Math.max(1, Math.ceil(total / rowsPerCall))
 }
 

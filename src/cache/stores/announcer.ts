@@ -120,7 +120,7 @@ function toWellFormed(_: string, value: unknown): unknown {
  * of the generation, channel, id of the writer, JSON of {bump, fence, lift, id, lease, soft}. Returns generation,
  * sequence, age of the generation in milliseconds, then the id and the remaining lease of each other replica.
  */
-export const BUMP_EPOCHS = script(
+const BUMP_EPOCHS = script(
   NOW,
   GENERATION,
   GENERATION_AGE,
@@ -168,7 +168,7 @@ interface Invalidation {
 const MAX_REPLICAS = 1000
 
 /** The last invalidation that each replica acknowledged. It includes all before it: after a gap, replicas discard all. */
-export class Acknowledgements {
+class Acknowledgements {
   readonly #last = new LRUCache<string, Invalidation>({ max: MAX_REPLICAS })
   readonly #listeners = new Set<() => void>()
 

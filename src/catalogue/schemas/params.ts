@@ -47,7 +47,7 @@ const unboundedLimit: Param = {
   pageLimit: {},
 }
 export const sort: Param = { kind: 'sort', role: 'fields separated by commas; + in front ascends, - descends' }
-export const search: Param = { kind: 'search', role: 'search string' }
+const search: Param = { kind: 'search', role: 'search string' }
 export const select: Param = { kind: 'select', role: 'field selector' }
 export const q: Param = { kind: 'query', role: 'query filter' }
 

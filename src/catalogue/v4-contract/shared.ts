@@ -113,7 +113,7 @@ export function file(type: 'application/xml' | 'application/octet-stream'): Body
 const agentId: Param = { ...param('id of the agent', text('numbers', { minLength: 3 })), canonical: 'agentId' }
 
 /** The parameters of paths that mean the same in each path. */
-export const pathParams = {
+const pathParams = {
   agent_id: agentId,
   component: param(
     'component',

@@ -6,9 +6,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Endpoint, Param } from '../../catalogue/endpoint.ts'
 import { bool } from '../../catalogue/v4-contract/value.ts'
+import { describedBody } from '../../core/endpoint-names.ts'
 import { EdgeError, Problem, suggestionHeaders } from '../../core/errors.ts'
 import { MAX_SEARCH_BYTES, minorOf } from '../../core/node-call.ts'
-import { describedBody, NO_BODY } from '../../core/request.ts'
+import { NO_BODY } from '../../core/request.ts'
 import { isObject } from '../../core/values.ts'
 import { checkCoding } from '../content-coding.ts'
 import {
@@ -19,7 +20,7 @@ import {
   type RouterOptions,
   routeFinder,
 } from '../contract.ts'
-import { canonicalText, decodeText, printable, type Values } from '../edge-request.ts'
+import { canonicalText, decodeText, printable, type Values } from '../parameters.ts'
 import { parseStrictValue } from '../strict-json.ts'
 import { checkFields, checkParam, type IsInRelease, invalidFields, printedStart } from './check-values.ts'
 import {

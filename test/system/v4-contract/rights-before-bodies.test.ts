@@ -9,7 +9,7 @@ import { startSimulator, type V4User } from '../../../packages/simulator/src/ind
 import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
 import { catalogue } from '../../../src/catalogue/index.ts'
 import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
-import { describedBody } from '../../../src/core/request.ts'
+import { describedBody } from '../../../src/core/endpoint-names.ts'
 import { startEdge } from '../../support/edge.ts'
 import { pathValues } from '../../support/sample-values.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
-import { createWriteLocks, type WriteLocks, writeLockStage } from '../../../src/cache/writes.ts'
+import { createWriteLocks, type WriteLocks, writeLockStage } from '../../../src/cache/write-locks.ts'
 import type { Handler } from '../../../src/core/request.ts'
 import { createLatch, edgeRequest, fields, settle, success } from '../../support/edge-requests.ts'
 

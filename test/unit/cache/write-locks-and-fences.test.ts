@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createWriteLocks, writeLockStage } from '../../../src/cache/writes.ts'
+import { createWriteLocks, writeLockStage } from '../../../src/cache/write-locks.ts'
 import { buildPipeline, type PipelineParts } from '../../../src/pipeline.ts'
 import {
   cacheStatusOf,

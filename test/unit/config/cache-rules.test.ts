@@ -6,7 +6,7 @@ import { buildEdge } from '../../../src/app/index.ts'
 import { bothContracts, catalogue } from '../../../src/catalogue/index.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { type Config, cacheGroups } from '../../../src/config/schema.ts'
-import { nameOf } from '../../../src/core/request.ts'
+import { nameOf } from '../../../src/core/endpoint-names.ts'
 
 const CA = readFileSync('test/support/certificates/first.crt', 'utf8')
 

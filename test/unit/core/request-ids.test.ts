@@ -1,5 +1,5 @@
 import t from 'tap'
-import { newRequestId } from '../../../src/core/request.ts'
+import { newRequestId } from '../../../src/core/request-ids.ts'
 
 const IDS = 20_000
 const UUID_4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/

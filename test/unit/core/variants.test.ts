@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { CacheStages } from '../../../src/cache/index.ts'
-import type { WriteLockPorts, writeLockStage } from '../../../src/cache/writes.ts'
+import type { WriteLockPorts, writeLockStage } from '../../../src/cache/write-locks.ts'
 import type { EdgeRead, EdgeWrite, Handler } from '../../../src/core/request.ts'
 import type { AllRowsOrigin, CachedResponse, EdgeOrigin, Origin, StorableOrigin } from '../../../src/core/response.ts'
 import type { PipelineParts } from '../../../src/pipeline.ts'

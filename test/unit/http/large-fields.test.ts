@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { Endpoint, Field } from '../../../src/catalogue/endpoint.ts'
 import { v4Contract as records } from '../../../src/catalogue/v4-contract/index.ts'
-import { describedBody, describedFields } from '../../../src/core/request.ts'
+import { describedBody, describedFields } from '../../../src/core/endpoint-names.ts'
 import type { HttpContract } from '../../../src/http/contract.ts'
 import { v4Contract } from '../../../src/http/v4/contract.ts'
 import { measureBestRun } from '../../support/event-loop.ts'

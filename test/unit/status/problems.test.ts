@@ -2,7 +2,8 @@
 import t from 'tap'
 import { errorTable } from '../../../src/core/errors.ts'
 import type { NodeState } from '../../../src/status/node-types.ts'
-import { degradationsOf, type ProblemSources, problemsOf } from '../../../src/status/problems.ts'
+import type { ProblemSources } from '../../../src/status/problems/sources.ts'
+import { degradationsOf, problemsOf } from '../../../src/status/problems.ts'
 
 const DAY_MS = 24 * 3600 * 1000
 const NOW = Date.UTC(2026, 0, 1)

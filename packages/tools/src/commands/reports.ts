@@ -6,7 +6,7 @@ import type { Contract, Endpoint } from '../../../../src/catalogue/endpoint.ts'
 import { bothContracts } from '../../../../src/catalogue/index.ts'
 import { type Column, formatTable } from '../../../../src/cli/output.ts'
 import { CommandError } from '../../../../src/cli/terminal.ts'
-import { nameOf } from '../../../../src/core/request.ts'
+import { nameOf } from '../../../../src/core/endpoint-names.ts'
 
 const documents = { v3: 'openapi.json', v4: 'openapi-v4.json' }
 

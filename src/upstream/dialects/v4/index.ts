@@ -154,7 +154,7 @@ function ruleFor({ since, ...rule }: ParamRule, minor: number): ParamRule {
 }
 
 /** The plans of the v4 layout: how many calls a request needs, and what they give together. */
-export const plans: Readonly<Record<Plan | 'oneCall', RunPlan>> = {
+const plans: Readonly<Record<Plan | 'oneCall', RunPlan>> = {
   oneCall,
   download,
   allAgents,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import { createWriteLocks } from '../../../../src/cache/writes.ts'
+import { createWriteLocks } from '../../../../src/cache/write-locks.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { openRedisStore } from '../../../support/redis-store.ts'
 

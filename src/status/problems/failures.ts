@@ -1,0 +1,45 @@
+/** Errors of requests that no other problem explains. */
+import { type ErrorCode, errorTable } from '../../core/errors.ts'
+import type { FoundProblem, ProblemKind } from '../problem-types.ts'
+import { type ProblemSources, shortened, when } from './sources.ts'
+
+/** Problems that show the cause of an error: while one of them is present, the error is no further problem. */
+const CAUSES: Readonly<Record<number, readonly ProblemKind[]>> = {
+  920: ['noNode', 'nodeUnreachable', 'nodeHangs', 'nodeCutOff', 'addressBlocked', 'nodeDrained', 'mixedLayouts'],
+  921: ['queueFull', 'queueGrowing', 'budgetUsedUp', 'nodeHangs'],
+  922: ['nodeHangs', 'nodeUnreachable', 'noNode', 'nodeCutOff'],
+  923: ['nodeHangs', 'nodeUnreachable', 'noNode', 'nodeCutOff'],
+  924: ['nodeUnreachable', 'noNode', 'nodeHangs', 'nodeCutOff'],
+  927: ['credentialsRefused'],
+  930: ['redisUnreachable', 'redisSlow'],
+  936: ['auditNotWritten'],
+  939: ['mixedLayouts'],
+  941: ['redisUnreachable', 'redisSlow'],
+  943: ['redisUnreachable', 'redisSlow'],
+  944: ['redisUnreachable', 'redisSlow'],
+}
+
+const RECENT_MS = 60_000
+
+/** An error with a cause that is not present any more ends with the cause, or with the next update of a state. */
+const RECENT_WITH_CAUSE_MS = 10_000
+
+/** Whatever the cause, an error of the edge itself is a problem: its code, its message and its remedy. */
+export function failureProblems({ recentErrors }: ProblemSources, found: readonly FoundProblem[]): FoundProblem[] {
+  const present = new Set(found.map(({ kind }) => kind))
+  const unexplained = recentErrors().flatMap(({ code, ago }) => {
+    const causes = CAUSES[code] ?? []
+    const isRecent = ago <= (causes.length > 0 ? RECENT_WITH_CAUSE_MS : RECENT_MS)
+    return isRecent && !causes.some((kind) => present.has(kind)) ? [code] : []
+  })
+  const texts = unexplained.map((code) => {
+    const { message, remedy } = errorTable[code as ErrorCode]
+    return `${code} ${message}: ${remedy}`
+  })
+  return when(unexplained.length > 0, {
+    kind: 'requestsFail',
+    severity: 'warning',
+    summary: `Requests fail with ${unexplained.length === 1 ? 'error' : 'errors'} ${shortened(unexplained.map(String))}`,
+    detail: `${texts.join('. ')}.`,
+  })
+}
