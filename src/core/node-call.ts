@@ -222,8 +222,8 @@ export interface NodeSlots {
    * flight, and queued calls that a further slot would start.
    */
   update(inFlight: number, demand: number): void
-  /** Returns the slots to the other replicas. Calls in flight are no longer counted there. */
-  close(): Promise<void>
+  /** Returns the slots to the other replicas; those of calls in flight after `kept` milliseconds: the node works on. */
+  close(kept: number): Promise<void>
 }
 
 /** The slots of all nodes over all replicas. */

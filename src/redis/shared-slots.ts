@@ -156,12 +156,14 @@ class SlotLease implements NodeSlots {
     if (this.#granted > this.#inFlight) this.onGrant()
   }
 
-  /** Returns all slots. Resolves when Redis has them, or after the command timeout. */
-  async close(): Promise<void> {
+  /** Resolves when Redis has the slots, or after the command timeout. */
+  async close(kept: number): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#options.onClose()
-    if (this.#granted > 0 || this.#isWaiting || this.#kept !== undefined) await this.#send(0, this.#granted, 0)
+    const inFlight = kept > 0 ? this.#inFlight : 0
+    const hasSlots = this.#granted > 0 || this.#isWaiting || this.#kept !== undefined
+    if (hasSlots) await this.#send(inFlight, this.#granted, 0, inFlight > 0 ? Math.ceil(kept) : 0)
   }
 
   /** Redis is reachable, and the slots of all replicas are known there. */
@@ -238,12 +240,12 @@ class SlotLease implements NodeSlots {
     else this.#stepIfDue()
   }
 
-  #send(inFlight: number, returned: number, wanted: number) {
+  #send(inFlight: number, returned: number, wanted: number, kept = 0) {
     const { replica, limit } = this.#options
     const { commands, times } = replica
     const { lease, commandTimeout } = times
     const slots = [limit(), this.#share, inFlight, returned, wanted]
-    const args = [this.holder, ...slots, lease, this.name, redisChannels.slots]
+    const args = [this.holder, ...slots, lease, this.name, redisChannels.slots, kept]
     return commands.runScript<DistributionReply>(DISTRIBUTE_SLOTS, [redisKeys.slots(this.name)], args, commandTimeout)
   }
 }

@@ -5,24 +5,30 @@
  */
 import { NOW, script } from './scripts.ts'
 
+/** The longest time for which the slots of a holder that has closed are kept. */
+const MAX_KEPT_MS = 120_000
+
 /**
  * State, one text: when it was created, the last turn, and for each holder `id=granted wanted turn until;`. `turn`
  * orders the holders that wait; a holder goes to the end when it receives or returns a slot. `until` in milliseconds of
- * Redis: the slots of a replica that was killed are free after its lease.
+ * Redis: the slots of a replica that was killed are free after its lease. A holder that has closed wants none, and has the slots
+ * of the calls on which the node still works: for `kept` milliseconds.
  *
  * A new state does not know the slots that were granted before Redis lost its data. Until their leases have expired,
  * no holder receives more than its share.
  *
  * KEYS: state. ARGV: holder, limit of the node, share of one replica, calls in flight of the holder, slots that it
- * returns, slots that it wants in total (0: none), lease in milliseconds, name of the node, channel. Publishes which
- * other holders received a slot, and whether this holder begins to wait. Returns the granted slots of this holder and
- * of all others, the fewest slots of another holder that waits (-1: none waits), and the number of holders.
+ * returns, slots that it wants in total (0: none), lease in milliseconds, name of the node, channel, `kept` (0: the holder does
+ * not close). Publishes which other holders received a slot, and whether this holder begins to wait. Returns the granted slots
+ * of this holder and of all others, the fewest slots of another holder that waits (-1: none waits), and the number of holders
+ * that have not closed.
  */
 export const DISTRIBUTE_SLOTS = script(
   NOW,
   `
 local limit, share, inFlight = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local returned, wanted, lease = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local kept = tonumber(ARGV[10])
 local text = redis.call('GET', KEYS[1]) or ''
 local born, turn = string.match(text, '^(%d+) (%d+);')
 born = math.min(tonumber(born) or now, now)
@@ -35,7 +41,9 @@ end
 local holders, taken, before = {}, 0, nil
 for name, granted, wants, since, till in string.gmatch(text, '([^;=]+)=(%d+) (%d+) (%d+) (%d+);') do
   local holder = { name = name, granted = tonumber(granted), wanted = tonumber(wants), since = tonumber(since) }
-  holder.till = math.min(tonumber(till), now + lease)
+  -- A clock that was set back must not extend a lease.
+  local hasClosed = holder.granted > holder.wanted
+  holder.till = math.min(tonumber(till), now + (hasClosed and ${MAX_KEPT_MS} or lease))
   if holder.till > now then
     if name == ARGV[1] then
       before = holder
@@ -49,6 +57,10 @@ end
 local own = { name = ARGV[1], wanted = math.max(inFlight, wanted), till = now + lease }
 local had = before and before.granted or 0
 own.granted = math.max(inFlight, math.min(had - returned, own.wanted))
+if kept > 0 then
+  own.wanted = 0
+  own.till = now + math.min(kept, ${MAX_KEPT_MS})
+end
 local waited = before ~= nil and before.wanted > had
 own.since = waited and returned == 0 and before.since or nextTurn()
 holders[#holders + 1] = own
@@ -75,7 +87,7 @@ while taken < limit do
   end
 end
 
-local rows, poorest = { string.format('%.0f %.0f;', born, turn) }, -1
+local rows, poorest, open = { string.format('%.0f %.0f;', born, turn) }, -1, 0
 for _, each in ipairs(holders) do
   if each ~= own and each.wanted > each.granted and (poorest < 0 or each.granted < poorest) then
     poorest = each.granted
@@ -83,6 +95,7 @@ for _, each in ipairs(holders) do
   if each.wanted > 0 or each.granted > 0 then
     local row = '%s=%.0f %.0f %.0f %.0f;'
     rows[#rows + 1] = string.format(row, each.name, each.granted, each.wanted, each.since, each.till)
+    if each.wanted > 0 then open = open + 1 end
   end
 end
 local after = table.concat(rows)
@@ -94,7 +107,7 @@ if waits or #receivers > 0 then
   if #receivers > 0 then message.to = receivers end
   redis.call('PUBLISH', ARGV[9], cjson.encode(message))
 end
-return { own.granted, taken - own.granted, poorest, #rows - 1 }`,
+return { own.granted, taken - own.granted, poorest, open }`,
 )
 
 export type DistributionReply = readonly [granted: number, others: number, poorest: number, holders: number]

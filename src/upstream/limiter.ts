@@ -51,7 +51,7 @@ const MAX_BULK_RETRY_AFTER_SECONDS = 120
 
 /**
  * A call is sent if this multiple of its usual time is left, or this share of its timeout if that is less. Most calls that are
- * sent later time out on the node, which works on them all the same.
+ * sent later time out on the node, which works on them all the same. Most calls have ended after this multiple.
  */
 const RESERVED_TIMES = 2
 const MAX_RESERVED_SHARE = 0.75
@@ -263,9 +263,10 @@ export class ConcurrencyLimiter {
     this.#startQueued()
   }
 
-  /** Returns the slots to the other replicas. */
+  /** Returns the slots to the other replicas, those of calls in flight when most of them have ended on the node. */
   async close(): Promise<void> {
-    await this.#slots?.close()
+    const times = [...this.#entered.values()].map(({ endpoint }) => this.expectedTime(endpoint))
+    await this.#slots?.close(RESERVED_TIMES * Math.max(0, ...times))
   }
 
   #take(call: EnteredCall): void {

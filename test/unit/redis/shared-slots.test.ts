@@ -97,7 +97,7 @@ t.test('a replica that stops returns its slots at once', async (t) => {
   stopped?.call(LIMIT, endless)
   await eventually(() => stopped?.inFlight === LIMIT)
   other?.call(LIMIT, endless)
-  await stopped?.lease.close()
+  await stopped?.lease.close(0)
   await eventually(() => other?.inFlight === LIMIT)
 })
 
@@ -112,7 +112,7 @@ t.test('replicas that start, stop and die at random never exceed the limit', asy
       // As at a graceful shutdown: calls end before the slots are returned.
       const { finished = 0, inFlight = 0 } = dying ?? {}
       await eventually(() => (dying?.finished ?? 0) >= finished + inFlight && dying?.inFlight === 0)
-      await dying?.lease.close()
+      await dying?.lease.close(0)
     }
     alive.push(await add())
   }

@@ -16,6 +16,7 @@ import { type ClusterTestOptions, clusterOf, fakeNode, get, limits, put } from '
 
 const LIMIT = 4
 const TIMEOUT_MS = 800
+const USUAL_MS = 400
 /** Longer than any test lasts. */
 const PATIENT = { timeout: 60_000 }
 /** Longer than a replica needs to start a call on a slot that is free, also on a slot of the other replica. */
@@ -77,7 +78,7 @@ async function start(t: Test, options: ClusterTestOptions = {}) {
     return cluster
   }
   const [one, other] = await Promise.all([replica(), replica()])
-  return { work, one, other }
+  return { work, one, other, replica }
 }
 
 interface Kind {
@@ -160,6 +161,36 @@ async function answerAll(work: Work, calls: readonly Promise<NodeResult>[]): Pro
     return isDone
   })
 }
+
+for (const leaving of ['one replica', 'both replicas'])
+  for (const [kind, make] of Object.entries({ reads: get, writes: put }))
+    t.test(
+      `the node works on ${kind} when ${leaving} ${leaving === 'one replica' ? 'is' : 'are'} stopped`,
+      async (t) => {
+        const { work, one, other, replica } = await start(t)
+        const path = `/early/${kind}`
+        // The usual time of these calls.
+        const first = [one, other].map((each) => each.call(make(path, PATIENT)))
+        await eventually(() => work.inProgress.size === 2)
+        await sleep(USUAL_MS)
+        work.end()
+        await Promise.all(first)
+        const stopped = leaving === 'one replica' ? [one] : [one, other]
+        const successor = leaving === 'one replica' ? other : await replica()
+        const early = Array.from({ length: LIMIT }, (_, at) => stopped[at % stopped.length]?.call(make(path, PATIENT)))
+        await eventually(() => work.inProgress.size === LIMIT)
+        const stoppedAt = performance.now()
+        await Promise.all(stopped.map((each) => each.close()))
+        for (const result of await Promise.all(early)) t.match(result, { ok: false })
+        const later = Array.from({ length: LIMIT }, (_, at) => successor.call(get(`/later/${at}`, PATIENT)))
+        await sleep(SETTLED_MS)
+        t.equal(work.most, LIMIT)
+        await eventually(() => [...work.inProgress].some(({ request }) => request.url?.startsWith('/later')))
+        t.ok(performance.now() - stoppedAt >= 2 * USUAL_MS - 50, 'twice the usual time')
+        work.end(/early/)
+        await answerAll(work, later)
+      },
+    )
 
 t.test('a call whose client leaves before it is sent has no slot', async (t) => {
   const { work, one, other } = await start(t)
