@@ -17,6 +17,7 @@ const { values } = readOptions({
     seconds: { kind: 'number', value: 'SECONDS', meaning: 'duration of each row without a fault (default 60)' },
     outage: { kind: 'number', value: 'SECONDS', meaning: 'duration of the outage (default 1800)' },
     edge: { kind: 'flag', meaning: 'leave out the rows without the edge' },
+    late: { kind: 'flag', meaning: 'print each late answer of a dashboard' },
   },
 })
 const { only, seconds = 60, outage = 1800 } = values
@@ -95,6 +96,8 @@ for (const row of reliefRows(outage).filter(({ name }) => only?.test(name) ?? tr
   const edge = await measureRelief({ ...options, way: 'edge' })
   const direct = values.edge ? undefined : await measureRelief({ ...options, way: 'direct' })
   const goals = goalsOf(row, edge, direct)
+  for (const { target, place, sentAt, ms, fault, cacheStatus } of values.late ? edge.late : [])
+    say(`  ${target} at ${place}: at ${time(sentAt)} ms, ${time(ms)} ms, ${fault || cacheStatus}`)
   printRow(row.name, 'edge', edge, goals)
   if (direct !== undefined) printRow(row.name, 'direct', direct)
   const missedGoals = goals.filter((goal) => !isReached(goal))

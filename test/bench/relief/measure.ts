@@ -25,6 +25,8 @@ export interface Figures {
   readonly marked: number
   /** Seconds after the last incident or burst until the median is that of before; `NaN`: there is none. */
   readonly normalAfter: number
+  /** The interactive answers that had a fault, or took more than a second, with `sentAt` since the begin of the measured time. */
+  readonly late: readonly Answer[]
 }
 
 export interface Summary {
@@ -124,6 +126,9 @@ async function measureAt(
     bulkShare: row.parties.some(({ kind }) => kind === 'bulk') ? bulkShare(work, spent) : Number.NaN,
     besidesFetches: besidesFetches(measured),
     marked: markedPart(measured, row, begun),
+    late: measured
+      .filter(({ kind, fault, ms }) => kind === 'dashboard' && (fault !== '' || ms > 1000))
+      .map((answer) => ({ ...answer, sentAt: answer.sentAt - begun })),
     normalAfter: moments.length === 0 ? Number.NaN : secondsUntilNormal(measured, moments, begun),
   }
 }

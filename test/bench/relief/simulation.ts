@@ -10,16 +10,19 @@ import type { CacheGroup } from '../../../src/catalogue/endpoint.ts'
 import { schema } from '../../../src/config/schema.ts'
 import { parseValues, validate } from '../../../src/config/validate.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
-import type { NodeSlots, SharedSlots } from '../../../src/core/node-call.ts'
+import { BULK_MARK, type NodeSlots, type SharedSlots } from '../../../src/core/node-call.ts'
 import { Presence } from '../../../src/core/presence.ts'
 import type { EdgeRead, RequestClient } from '../../../src/core/request.ts'
 import { startDeadline } from '../../../src/core/timing.ts'
+import { ConnectionCallers } from '../../../src/http/connection-use.ts'
 import { ConcurrencyLimiter, type LimitedCall } from '../../../src/upstream/limiter.ts'
 import { cacheStatusOf, edgeRequest, replica, success } from '../../support/edge-requests.ts'
 import { Agenda } from '../../unit/upstream/limiter-simulation.ts'
 
 const LIMIT = 4
 const REPLICAS = 2
+/** The master, and the workers, which answer from their copies while it has no free slot. They share one machine. */
+const NODES = ['m', 'w1', 'w2']
 const TIMEOUT_MS = 20_000
 /** After a rejection, until a bulk client comes again without regard to `Retry-After`. */
 const AGAIN_MS = 10
@@ -189,14 +192,20 @@ export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, wa
   const { clock, sleep, runAfter } = time
   time.clear()
   const start = time.now
-  const node = createInterpreters({ scale: 1, work: 0.45, atOnce: LIMIT }, { now: clock, runAfter })
-  const slots = sharedSlots(LIMIT)
+  const processors = createInterpreters({ scale: 1, work: 0.45, atOnce: LIMIT }, { now: clock, runAfter })
+  const slots = NODES.map(() => sharedSlots(LIMIT))
   const limits = { inFlight: LIMIT, queue: 256 }
   const store = createMemoryStore({ bytes: () => 1 << 24, elapsed: clock })
   let calls = 0
   let bulkCalls = 0
   const replicas = Array.from({ length: REPLICAS }, () => {
-    const limiter = new ConcurrencyLimiter('m', slots, { limits: () => limits, clock, budget: () => undefined })
+    const limiters = slots.map(
+      (own, at) =>
+        new ConcurrencyLimiter(NODES[at] ?? '', own, { limits: () => limits, clock, budget: () => undefined }),
+    )
+    const [limiter] = limiters as [ConcurrencyLimiter]
+    const limiterFor = ({ endpoint: { target } }: EdgeRead): ConcurrencyLimiter =>
+      (target.kind === 'anyNode' ? limiters.find(({ free }) => free > 0) : undefined) ?? limiter
     const parts = replica({
       store,
       clock,
@@ -227,14 +236,15 @@ export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, wa
         endpoint: `GET ${request.endpoint.path}`,
       }
       const deadline = startDeadline(TIMEOUT_MS, client.signal, clock)
-      const slot = await limiter.acquire(call, deadline)
+      const node = limiterFor(request as EdgeRead)
+      const slot = await node.acquire(call, deadline)
       if (!slot.ok) {
         deadline.end()
         throw new EdgeError(slot.fault === 'overloaded' ? 921 : 922)
       }
       const begun = clock()
-      await node.run(1)
-      limiter.release(call, begun, 'success')
+      await processors.run(1)
+      node.release(call, begun, 'success')
       deadline.end()
       if (clock() - start > warmUp) {
         calls += 1
@@ -247,6 +257,7 @@ export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, wa
   const answers: Answer[] = []
   let connections = 0
   const pools = new Map<string, number[]>()
+  const uses = new Map<number | string, ConnectionCallers>()
   const open = () => (connections += 1)
   const ask = async (party: string, client: number, { path, request }: Target, patience: number): Promise<boolean> => {
     const at = client % REPLICAS
@@ -257,9 +268,26 @@ export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, wa
     const presence = new Presence()
     const controller = new AbortController()
     const user = party === 'people' ? 'browser' : crowd.user
-    const flow = `${user} 127.0.0.1 ${party} ${connection}`
     const sentAt = clock()
-    const answering = (async () => replicas[at]?.read(request({ flow, presence, signal: controller.signal })))()
+    const name = `${user} 127.0.0.1`
+    const use = uses.get(connection) ?? new ConnectionCallers()
+    uses.set(connection, use)
+    let flow: string | undefined
+    let endUse = (_: number) => {}
+    const requestClient: RequestClient = {
+      presence,
+      signal: controller.signal,
+      // A request that needs no node does not count.
+      get flow() {
+        if (flow !== undefined) return flow
+        const begun = use.begin(name, clock())
+        endUse = begun.end
+        presence.isBulk = begun.isBulk
+        flow = `${name} ${party}${connection}${begun.isBulk ? BULK_MARK : ''}`
+        return flow
+      },
+    }
+    const answering = (async () => replicas[at]?.read(request(requestClient)))()
     let how = ''
     const left = Symbol()
     const result = await Promise.race([
@@ -282,6 +310,7 @@ export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, wa
       controller.abort()
       answering.catch(() => undefined)
     } else pool.push(connection as number)
+    endUse(clock())
     if (party === 'people') answers.push({ path, at: sentAt - start, ms: clock() - sentAt, how })
     await sleep(HIT_MS)
     return result === true
