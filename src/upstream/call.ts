@@ -5,8 +5,8 @@ import { describeFailure } from '../core/node-faults.ts'
 import type { Semaphore } from '../core/semaphore.ts'
 import { type Deadline, withTimeout } from '../core/timing.ts'
 import { watchAbandonment } from './abandoned-calls.ts'
+import type { Suspicion } from './failure/suspicion.ts'
 import type { CallFailure } from './node-response.ts'
-import type { Suspicion } from './suspicion.ts'
 
 /** A call on its way to its node, with what its layers have added for the inner ones (`stack.ts`). */
 export interface UpstreamCall extends NodeCall {

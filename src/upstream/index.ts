@@ -4,9 +4,10 @@ import { withTimeout } from '../core/timing.ts'
 import { notSent } from './call.ts'
 import { Discovery } from './discovery.ts'
 import { DRAINED, Drains } from './drains.ts'
+import { NodeContacts } from './failure/node-contacts.ts'
+import { PassedOnCalls } from './failure/passed-on-calls.ts'
 import { createLayoutState, Layouts } from './layouts.ts'
 import { UpstreamNode, type UpstreamNodeOptions } from './node.ts'
-import { NodeContacts } from './node-contacts.ts'
 import {
   type ClusterOptions,
   type ClusterSettings,
@@ -15,7 +16,6 @@ import {
   type NodeStatus,
   withDefaults,
 } from './options.ts'
-import { PassedOnCalls } from './passed-on-calls.ts'
 import { createAccounts } from './tokens/login.ts'
 import type { Issue, Verify } from './tokens/token-calls.ts'
 import { checkUrl, createAllowedAddresses, createTopology, isNodeName, type Topology } from './topology.ts'

@@ -4,7 +4,7 @@
  */
 import type { ClusterView, Layout, LayoutMixture } from '../core/node-call.ts'
 import type { DrainedNodes } from './drains.ts'
-import type { NodeHealth } from './health.ts'
+import type { NodeHealth } from './failure/health.ts'
 import type { ClusterSettings } from './options.ts'
 import type { Probe } from './probes.ts'
 

@@ -5,8 +5,8 @@
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import type { CallNode } from '../../../src/core/node-call.ts'
-import { NodeHealth } from '../../../src/upstream/health.ts'
-import { NodeContacts } from '../../../src/upstream/node-contacts.ts'
+import { NodeHealth } from '../../../src/upstream/failure/health.ts'
+import { NodeContacts } from '../../../src/upstream/failure/node-contacts.ts'
 import { EJECTION, type PeerContact } from '../../../src/upstream/options.ts'
 import { get } from './fake-node.ts'
 

@@ -2,7 +2,7 @@
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import { createCounters } from '../../../src/core/counters.ts'
-import { NodeHealth } from '../../../src/upstream/health.ts'
+import { NodeHealth } from '../../../src/upstream/failure/health.ts'
 import { BLOCKED } from '../../../src/upstream/node-response.ts'
 import { EJECTION } from '../../../src/upstream/options.ts'
 import { reserveAttemptAt } from '../../../src/upstream/tokens/failed-logins.ts'

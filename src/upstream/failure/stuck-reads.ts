@@ -12,10 +12,10 @@
  * The reads in flight end then. Later ones fail at once, except for trials: one at a time, about another subject at once,
  * otherwise at the times of `suspicion.ts`. Any response to a read of the group ends this.
  */
-import type { NodeCall } from '../core/node-call.ts'
-import { mayWaitForOther, type UpstreamCall } from './call.ts'
-import { provesExecution, type Rejection } from './node-response.ts'
-import type { FailureSettings } from './options.ts'
+import type { NodeCall } from '../../core/node-call.ts'
+import { mayWaitForOther, type UpstreamCall } from '../call.ts'
+import { provesExecution, type Rejection } from '../node-response.ts'
+import type { FailureSettings } from '../options.ts'
 import { type Admission, Suspicion } from './suspicion.ts'
 
 type GroupName = 'databases' | 'others'

@@ -3,11 +3,11 @@
  * credentials of the edge; and the calls to nodes whose state is unknown or bad. Nodes in use have an address, and no
  * operator has drained them.
  */
-import type { CallNode, ClusterView } from '../core/node-call.ts'
-import type { DrainedNodes } from './drains.ts'
+import type { CallNode, ClusterView } from '../../core/node-call.ts'
+import type { DrainedNodes } from '../drains.ts'
+import type { ContactTimes, LatestCall, PeerContact } from '../options.ts'
+import { callVersion } from '../probes.ts'
 import type { NodeContact, NodeHealth } from './health.ts'
-import type { ContactTimes, LatestCall, PeerContact } from './options.ts'
-import { callVersion } from './probes.ts'
 
 interface ContactOptions {
   readonly call: CallNode

@@ -4,13 +4,13 @@
  * another then, until one is answered.
  */
 
-import type { NodeCall } from '../core/node-call.ts'
-import { growingLru } from '../core/recently-used.ts'
-import { Semaphore } from '../core/semaphore.ts'
-import type { Deadline } from '../core/timing.ts'
-import { ABANDONED } from './abandoned-calls.ts'
-import { takeSlot } from './call.ts'
-import type { Rejection } from './node-response.ts'
+import type { NodeCall } from '../../core/node-call.ts'
+import { growingLru } from '../../core/recently-used.ts'
+import { Semaphore } from '../../core/semaphore.ts'
+import type { Deadline } from '../../core/timing.ts'
+import { ABANDONED } from '../abandoned-calls.ts'
+import { takeSlot } from '../call.ts'
+import type { Rejection } from '../node-response.ts'
 
 /** A read is late after this many times its usual time: on a busy node, calls take several times as long, and end. */
 const LATE_FACTOR = 5

@@ -11,9 +11,9 @@
  * `suspicion.ts` has the times of the first two. `stuck-reads.ts` has the reasons that concern only some reads.
  */
 
-import type { NodeCall } from '../core/node-call.ts'
-import { describeFailure, faultRules } from '../core/node-faults.ts'
-import { type CallEnd, mayWaitForOther, type UpstreamCall } from './call.ts'
+import type { NodeCall } from '../../core/node-call.ts'
+import { describeFailure, faultRules } from '../../core/node-faults.ts'
+import { type CallEnd, mayWaitForOther, type UpstreamCall } from '../call.ts'
 import {
   BLOCKED,
   type CallFailure,
@@ -22,9 +22,9 @@ import {
   provesExecution,
   type Rejection,
   STATUS_PROBE,
-} from './node-response.ts'
-import type { ClusterLog, EjectionSettings, NodeStatus } from './options.ts'
-import type { ProbeOutcome } from './probes.ts'
+} from '../node-response.ts'
+import type { ClusterLog, EjectionSettings, NodeStatus } from '../options.ts'
+import type { ProbeOutcome } from '../probes.ts'
 import { SilenceWatch } from './silence.ts'
 import { StuckReads } from './stuck-reads.ts'
 import { type Admission, Suspicion } from './suspicion.ts'

@@ -1,5 +1,5 @@
 /** What a node, or a node behind another one, is suspected of, and until when. */
-import type { FailureSettings } from './options.ts'
+import type { FailureSettings } from '../options.ts'
 
 /** A call may be sent, as the probe of the suspicion if there is one. */
 export interface Admission {
