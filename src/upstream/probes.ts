@@ -16,6 +16,7 @@ import { PROBLEM_TYPE } from '../core/response.ts'
 import { type NameAndPassword, ownField, parseJson } from '../core/values.ts'
 import type { Send } from './call.ts'
 import { layoutRules } from './dialects/dialect.ts'
+import type { ProbeOutcome } from './failure/suspicion.ts'
 import { STATUS_PROBE } from './node-response.ts'
 
 /** A read that the edge sends for itself. `timeout` in milliseconds. */
@@ -31,9 +32,6 @@ type OwnCall = Pick<
 export function createOwnCall({ signal = new AbortController().signal, ...call }: OwnCall): NodeCall {
   return { ...call, method: 'GET', retryable: true, expect: 'bytes', priority: 'own', signal }
 }
-
-/** `none`: the node sent no response in time. `notSent`: its limit of calls per minute did not permit the probe. */
-export type ProbeOutcome = 'answered' | 'blocked' | 'none' | 'notSent'
 
 /** What `GET /` shows. `reason`: why it does not show the layout; it contains no addresses. */
 export interface Probe {

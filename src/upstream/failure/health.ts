@@ -1,16 +1,7 @@
 /**
- * The failure detector of one node: what its calls show, when it is ejected and why, and when the edge probes it.
- *
- * | reason | evidence | calls that are the probe | ended by |
- * |---|---|---|---|
- * | `failures` | `failures` failures in a row, or `refusals` refused connections in a row | any | any response |
- * | `hanging` | `hangs` responses in a row that the process behind the API does not carry out calls | with an account the `STATUS_PROBE` of the edge, otherwise any that this process carries out | a response of this process |
- * | `silent` | `silence.ts` | `GET /` of the edge, in pauses of `silence.pause` | any response |
- * | `blocked` | the node refuses the address of the edge | `GET /` of one replica, in pauses of half of the time that the block lasts | a response to the probe |
- *
- * `suspicion.ts` has the times of the first two. `stuck-reads.ts` has the reasons that concern only some reads.
+ * What calls show about one node: when it is ejected, and what operators see of it. `suspicion.ts` has the reasons, their times
+ * and probes.
  */
-
 import type { NodeCall } from '../../core/node-call.ts'
 import { describeFailure, faultRules } from '../../core/node-faults.ts'
 import { type CallEnd, mayWaitForOther, type UpstreamCall } from '../call.ts'
@@ -24,10 +15,9 @@ import {
   STATUS_PROBE,
 } from '../node-response.ts'
 import type { ClusterLog, EjectionSettings, NodeStatus } from '../options.ts'
-import type { ProbeOutcome } from '../probes.ts'
 import { SilenceWatch } from './silence.ts'
 import { StuckReads } from './stuck-reads.ts'
-import { type Admission, Suspicion } from './suspicion.ts'
+import { type Admission, type ProbeOutcome, type Reason, Suspicion } from './suspicion.ts'
 
 export interface NodeHealthOptions {
   readonly node: string
@@ -59,8 +49,6 @@ export interface NodeHealthOptions {
  */
 export type HealthSignal = 'success' | 'failure' | 'refused' | 'unreadable' | 'hang' | 'blocked' | 'none'
 
-type Reason = 'failures' | 'hanging' | 'silent' | 'blocked'
-
 /** What the latest call to a node showed, without calls that are no evidence about the node. */
 export interface NodeContact {
   readonly calledAt?: number
@@ -77,20 +65,14 @@ const FOUND_BY_PROBES: Readonly<Partial<Record<Reason, CallFailure>>> = {
   blocked: BLOCKED,
 }
 const HANGS: CallFailure = { fault: 'timeout', reason: 'hanging' }
-/** Time between two checks whether a node that hangs may be probed. */
-const HANG_INTERVAL_MS = 1_000
 
 export class NodeHealth {
   readonly #options: NodeHealthOptions
   /** Notes each call that is sent. */
   readonly silence: SilenceWatch
   readonly stuckReads: StuckReads
+  /** The node is ejected. */
   #suspicion: Suspicion | undefined
-  #reason: Reason | undefined
-  /** When the node was first suspected for this reason. */
-  #since = 0
-  /** Of the next probe that may end the ejection. */
-  #probeTimer: NodeJS.Timeout | undefined
   /** Consecutive ones, and those of them that were refused connections. */
   #failures = 0
   #refusals = 0
@@ -138,6 +120,10 @@ export class NodeHealth {
   /** Milliseconds until the next probe; `undefined` if the node is not ejected. */
   get ejectedFor(): number | undefined {
     return this.#suspicion?.remaining
+  }
+
+  get #reason(): Reason | undefined {
+    return this.#suspicion?.reason
   }
 
   /** Whether the node was found not to answer at all. */
@@ -211,7 +197,7 @@ export class NodeHealth {
   retire(): void {
     this.#isRetired = true
     this.silence.retire()
-    this.#stopProbes()
+    this.#suspicion?.stopProbes()
   }
 
   #noteContact(signal: HealthSignal, { failure, status }: CallEnd): void {
@@ -298,76 +284,47 @@ export class NodeHealth {
     const begins = this.#suspicion === undefined
     const isNews = this.#reason !== reason
     const found = FOUND_BY_PROBES[reason]
-    this.#suspicion ??= new Suspicion(ejection, clock)
-    this.#reason = reason
-    if (isNews) this.#startProbes(reason)
-    this.#suspicion.begin(this.#timeToProbe(reason))
+    const suspicion = this.#suspicion ?? new Suspicion(reason, ejection, clock)
+    this.#suspicion = suspicion
+    suspicion.begin(reason)
+    if (isNews) this.#startProbes(suspicion)
     if (found !== undefined && !isNews) return
     if (found !== undefined) this.#noteFailure(found)
-    const seconds = Math.ceil(this.#suspicion.remaining / 1000)
+    const seconds = Math.ceil(suspicion.remaining / 1000)
     log('warn', 'node ejected', { node, ...this.#lastFailure, seconds })
     // No call may end soon that shows its failure.
     if (begins) this.#noteFailing()
     onEject(this.rejection(seconds), begins)
   }
 
-  /** Returns the milliseconds in which the next probe of the edge has ended, or may be sent. Absent: those of `suspicion.ts`. */
-  #timeToProbe(reason: Reason): number | undefined {
-    const { pause, probeTimeout } = this.#options.ejection.silence
-    if (reason === 'silent') return pause + probeTimeout
-    return reason === 'blocked' ? this.#blockPause(this.#options.clock() - this.#since) : undefined
-  }
-
-  #blockPause(ms: number): number {
-    const { minPause, maxPause } = this.#options.ejection.block
-    return Math.min(maxPause, Math.max(minPause, ms))
-  }
-
   /** The edge itself probes a node that no call of a client puts back. */
-  #startProbes(reason: Reason): void {
-    const { ejection, clock, probe, probeExecution } = this.#options
-    this.#stopProbes()
-    if (this.#isRetired) return
-    this.#since = clock()
-    if (reason === 'silent') this.#probeEach(ejection.silence.pause, probe)
-    if (reason === 'blocked') this.#probeEach(ejection.block.interval, () => this.#attempt())
-    if (reason === 'hanging')
-      this.#probeEach(HANG_INTERVAL_MS, async () => void (this.#suspicion?.isDue && (await probeExecution?.())))
-  }
-
-  #stopProbes(): void {
-    clearTimeout(this.#probeTimer)
-    this.#probeTimer = undefined
+  #startProbes(suspicion: Suspicion): void {
+    const { probe, probeExecution, onRecover } = this.#options
+    const probes: Partial<Record<Reason, () => Promise<ProbeOutcome | undefined>>> = {
+      silent: () => probe(),
+      blocked: () => this.#attempt(suspicion),
+      hanging: async () => void (suspicion.isDue && (await probeExecution?.())),
+    }
+    const send = probes[suspicion.reason]
+    suspicion.stopProbes()
+    if (send === undefined || this.#isRetired) return
+    suspicion.startProbes(send, (outcome) => {
+      if (outcome !== 'answered') this.#suspect(outcome === 'blocked' ? 'blocked' : suspicion.reason)
+      else if (this.#recover()) onRecover()
+    })
   }
 
   /**
    * A block lasts 300 s by default, but a node may have a shorter one: it is tried again by one replica for all, after pauses
    * that grow with the time that the block lasts.
    */
-  async #attempt(): Promise<ProbeOutcome | undefined> {
-    const { clock, reserveAttempt, probe } = this.#options
-    if (!this.#suspicion?.isDue) return undefined
-    const release = await reserveAttempt(this.#blockPause((clock() - this.#since) / 2))
+  async #attempt(suspicion: Suspicion): Promise<ProbeOutcome | undefined> {
+    const { reserveAttempt, probe } = this.#options
+    const release = suspicion.isDue ? await reserveAttempt(suspicion.attemptPause) : undefined
     if (release === undefined) return undefined
     const outcome = await probe()
     if (outcome === 'answered') await release()
     return outcome
-  }
-
-  /**
-   * Sends a probe after each interval until the reason changes. The outcome of one that has become outdated meanwhile must
-   * not eject the node again: no probe would end that ejection.
-   */
-  #probeEach(interval: number, probe: () => Promise<ProbeOutcome | undefined>): void {
-    const timer = setTimeout(async () => {
-      const outcome = await probe()
-      if (this.#probeTimer !== timer) return
-      if (outcome === 'answered') {
-        if (this.#recover()) this.#options.onRecover()
-      } else if (outcome) this.#suspect(outcome === 'blocked' ? 'blocked' : (this.#reason ?? 'silent'))
-      if (this.#probeTimer === timer) this.#probeEach(interval, probe)
-    }, interval).unref()
-    this.#probeTimer = timer
   }
 
   #noteFailure(failure: CallFailure): void {
@@ -388,9 +345,8 @@ export class NodeHealth {
     this.#failures = 0
     this.#refusals = 0
     this.#unreadableEndpoints.clear()
+    this.#suspicion?.stopProbes()
     this.#suspicion = undefined
-    this.#reason = undefined
-    this.#stopProbes()
   }
 }
 

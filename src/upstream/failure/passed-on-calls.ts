@@ -207,7 +207,7 @@ export class PassedOnCalls {
 
   #suspect(target: Target, through: string): void {
     const { clock, log, ejection } = this.#ports
-    const suspicion = this.#suspects.get(target) ?? new Suspicion(ejection.cutOff, clock)
+    const suspicion = this.#suspects.get(target) ?? new Suspicion('cutOff', ejection, clock)
     this.#suspects.set(target, suspicion)
     // A call that was sent before the suspicion is no new evidence.
     if (suspicion.remaining > 0) return

@@ -15,7 +15,7 @@
 import type { NodeCall } from '../../core/node-call.ts'
 import { mayWaitForOther, type UpstreamCall } from '../call.ts'
 import { provesExecution, type Rejection } from '../node-response.ts'
-import type { FailureSettings } from '../options.ts'
+import type { EjectionSettings } from '../options.ts'
 import { type Admission, Suspicion } from './suspicion.ts'
 
 type GroupName = 'databases' | 'others'
@@ -29,7 +29,7 @@ interface Group {
 }
 
 interface StuckReadsOptions {
-  readonly ejection: FailureSettings
+  readonly ejection: EjectionSettings
   /** Monotonic milliseconds. */
   readonly clock: () => number
   /** Called when a group is suspected: `isOf` tells its reads. */
@@ -91,7 +91,7 @@ export class StuckReads {
     group.lost.add(subjectOf(call))
     if (call.probeOf === group.suspicion) group.suspicion?.begin()
     if (group.suspicion !== undefined || group.lost.size < ejection.hangs) return
-    group.suspicion = new Suspicion(ejection, clock)
+    group.suspicion = new Suspicion(group.name, ejection, clock)
     group.suspicion.begin()
     onStuck(READS[group.name], (other) => this.#groupOf(other) === group)
   }
