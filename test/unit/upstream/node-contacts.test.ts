@@ -39,7 +39,7 @@ t.test('a node that does not answer delays no call to another one', async (t) =>
     contactTimes: { ...contactTimes, timeout: 60_000 },
   })
   await start()
-  t.equal(contacts.states().get('worker'), 'answered')
+  await eventually(() => contacts.states().get('worker') === 'answered')
   isUp = false
   await eventually(() => contacts.states().get('worker') === 'failing', 5_000)
 })
