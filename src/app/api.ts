@@ -4,7 +4,6 @@ import { createTokenOperations } from '../access/index.ts'
 import { cacheOperations } from '../cache/operations.ts'
 import { type ShareReads, shareReads } from '../cache/shared-reads.ts'
 import { refuseWritesInTrial } from '../cache/trial.ts'
-import { nameOf } from '../core/endpoint-names.ts'
 import type { EdgeRead, Handler } from '../core/request.ts'
 import type { RecordStages } from '../core/trace.ts'
 import { buildPipeline } from '../pipeline.ts'
@@ -49,7 +48,7 @@ export async function buildApi(parts: ApiParts) {
         read,
         call: cluster.call,
         resolveTarget,
-        resolveUrl: (url, caller) => ofFronts().resolveUrl(nameOf({ contract: 'v4', path: url }), caller),
+        findRead: (read, caller) => ofFronts().findV4Read(read, caller),
         master: () => cluster.view.master().name,
       }))
   const handler = buildPipeline({

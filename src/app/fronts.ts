@@ -15,7 +15,7 @@ import { BodyBudget } from '../http/body-budget.ts'
 import { addressOfRequests, clientAddress } from '../http/client-address.ts'
 import type { CreateContract } from '../http/contract.ts'
 import { tokenIssuer } from '../http/credentials.ts'
-import { createHttp, type Http, type ResolveUrl } from '../http/index.ts'
+import { createHttp, type FindRead, type Http, type ResolveUrl } from '../http/index.ts'
 import { rateLimitsOf } from '../http/rate-limit.ts'
 import { rejectionReporter } from '../http/request-events.ts'
 import { v3Contract } from '../http/v3.ts'
@@ -142,7 +142,9 @@ export async function buildFronts(parts: FrontParts) {
       for (const { forgetUrls } of all) forgetUrls()
     }
   })
-  return { all, resolveUrl: resolverOf(all), issueToken }
+  const v4 = all.find(({ contract }) => contract === 'v4')
+  const findV4Read: FindRead = (read, caller) => v4?.findRead(read, caller)
+  return { all, resolveUrl: resolverOf(all), findV4Read, issueToken }
 }
 
 /**

@@ -5,7 +5,7 @@
 import type { ReadEndpoint } from '../catalogue/endpoint.ts'
 import { isStaleIfError } from '../core/cache.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { CallNode, NodeCall, NodeFailure, NodeResponse, NodeResult } from '../core/node-call.ts'
+import type { CallNode, NamedRead, NodeCall, NodeFailure, NodeResponse, NodeResult } from '../core/node-call.ts'
 import { type Caller, type EdgeRead, type EdgeRequest, type Handler, NO_COST, type Reuse } from '../core/request.ts'
 import {
   cachedOf,
@@ -24,8 +24,8 @@ export interface SharedReadsPorts {
   readonly read: Handler<EdgeRead>
   readonly call: CallNode
   readonly resolveTarget: ResolveTarget
-  /** Returns the read of the v4 contract for path and query. Throws for a URL that it does not have. */
-  readonly resolveUrl: (url: string, caller: Caller) => EdgeRead
+  /** Returns the read of the v4 contract; `undefined`: it has none, or refuses these values. */
+  readonly findRead: (read: NamedRead, caller: Caller) => EdgeRead | undefined
   readonly master: () => string
 }
 
@@ -39,8 +39,8 @@ export function shareReads(ports: SharedReadsPorts) {
     const parts = new StoredParts()
     return {
       /** For reads. */
-      call: async (call: NodeCall): Promise<NodeResult> => {
-        const read = toRead(ports, request, call)
+      call: async (call: NodeCall, named: NamedRead): Promise<NodeResult> => {
+        const read = toRead(ports, request, call, named)
         if (read === undefined) return ports.call(call)
         const started = performance.now()
         const result = await sendRead(ports, read)
@@ -56,9 +56,9 @@ export function shareReads(ports: SharedReadsPorts) {
 }
 
 /** Returns the read that is equal to the call; `undefined`: there is none whose response may be stored. */
-function toRead(ports: SharedReadsPorts, request: EdgeRead, call: NodeCall): EdgeRead | undefined {
+function toRead(ports: SharedReadsPorts, request: EdgeRead, call: NodeCall, named: NamedRead): EdgeRead | undefined {
   if (call.expect !== 'bytes' || call.timeout === undefined || call.body !== undefined) return undefined
-  const found = resolve(ports, call.path, request.caller)
+  const found = ports.findRead(named, request.caller)
   if (found === undefined || !isAskedAt(call.node, found.endpoint, ports.master())) return undefined
   const { endpoint, params, query } = found
   const read: EdgeRead = {
@@ -79,16 +79,6 @@ function toRead(ports: SharedReadsPorts, request: EdgeRead, call: NodeCall): Edg
 }
 
 const NOT_STALE: Reuse = { arrivedWithin: Number.POSITIVE_INFINITY }
-
-function resolve(ports: SharedReadsPorts, url: string, caller: Caller): EdgeRead | undefined {
-  try {
-    return ports.resolveUrl(url, caller)
-  } catch (error) {
-    // The edge validates more strictly than nodes do.
-    if (error instanceof EdgeError) return undefined
-    throw error
-  }
-}
 
 /** Whether the read would be sent to this node. Other nodes answer about themselves. */
 function isAskedAt(node: string, { target }: ReadEndpoint, master: string): boolean {

@@ -66,6 +66,14 @@ export interface NodeCall {
   readonly token?: NodeToken
 }
 
+/** A read as its record names it, with the values of the path and of the query. */
+export interface NamedRead {
+  /** The template of the path, such as `/agents/:agent_id`. */
+  readonly path: string
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string>>
+}
+
 /** A token that a node has issued; no other node accepts it. */
 export interface NodeToken {
   readonly node: string

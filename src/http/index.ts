@@ -13,6 +13,7 @@ import Fastify, {
 } from 'fastify'
 import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
+import type { NamedRead } from '../core/node-call.ts'
 import { type Caller, type EdgeRead, type Handler, NO_BODY } from '../core/request.ts'
 import { newRequestId } from '../core/request-ids.ts'
 import type { EdgeResponse } from '../core/response.ts'
@@ -30,11 +31,12 @@ import {
   handleErrors,
   methodsAt,
   NO_STORE,
+  type ParsedQuery,
   sendError,
   undecodablePath,
 } from './contract.ts'
 import { toEdgeRead, toEdgeRequest } from './edge-request.ts'
-import type { Values } from './parameters.ts'
+import { NO_FLAGS, type Values } from './parameters.ts'
 import { PreparedHits } from './prepared-hits.ts'
 import { RequestLog, type RequestObservers, reportAtEnd } from './request-events.ts'
 import { type BeginTrace, RequestState } from './request-state.ts'
@@ -77,6 +79,7 @@ export interface HttpOptions extends RequestObservers {
 export interface Http {
   readonly app: FastifyInstance
   readonly resolveUrl: ResolveUrl
+  readonly findRead: FindRead
   readonly methodsAt: (url: string) => readonly string[]
   /** To be called after a reload of the configuration. */
   forgetUrls(): void
@@ -139,6 +142,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
   return {
     app,
     resolveUrl: createUrlResolver(contract),
+    findRead: createReadFinder(contract),
     methodsAt: (url) => methodsAt(contract, url),
     forgetUrls: () => hits.clear(),
   }
@@ -268,10 +272,41 @@ function createUrlResolver(contract: HttpContract): ResolveUrl {
     if (found?.store === null) throw undecodablePath()
     const { query, flags } = contract.parseQuery(url, found?.store)
     const endpoint = contract.served(found?.store as ReadEndpoint | undefined, 'GET', url)
-    authorise(caller, { endpoint, query })
-    const params = { ...found?.params } as Values
-    contract.checkUrl(endpoint, params, query)
-    const parts = { caller, headers: {}, id: newRequestId(), clientAddress: '' }
-    return toEdgeRead(endpoint, contract.validatedUrl(endpoint, params, query, flags), parts)
+    return checkedRead(contract, caller, endpoint, { params: { ...found?.params } as Values, query, flags })
   }
+}
+
+/** Returns the read of this record and these values by a caller; `undefined`: there is none, or a value is refused. */
+export type FindRead = (read: NamedRead, caller: Caller) => EdgeRead | undefined
+
+/** The router matches the template instead of a URL: a part `:name` stands for a value, and others are values themselves. */
+function createReadFinder(contract: HttpContract): FindRead {
+  return (read, caller) => {
+    const found = contract.findRoute('GET', read.path)
+    // What an empty value means depends on the release.
+    if (!found?.store || Object.values(read.query).includes('')) return undefined
+    const given = (text = '') => (text.startsWith(':') ? (read.params[text.slice(1)] ?? '') : text)
+    const params = Object.fromEntries(Object.entries(found.params).map(([name, text]) => [name, given(text)]))
+    try {
+      const endpoint = contract.served(found.store as ReadEndpoint, 'GET', read.path)
+      return checkedRead(contract, caller, endpoint, { params, query: { ...read.query }, flags: NO_FLAGS })
+    } catch (error) {
+      // The edge validates more strictly than nodes do.
+      if (error instanceof EdgeError) return undefined
+      throw error
+    }
+  }
+}
+
+/** Throws for a read that the caller may not make, or whose values are refused. */
+function checkedRead(
+  contract: HttpContract,
+  caller: Caller,
+  endpoint: ReadEndpoint,
+  { params, query, flags }: { readonly params: Values } & ParsedQuery,
+): EdgeRead {
+  authorise(caller, { endpoint, query })
+  contract.checkUrl(endpoint, params, query)
+  const parts = { caller, headers: {}, id: newRequestId(), clientAddress: '' }
+  return toEdgeRead(endpoint, contract.validatedUrl(endpoint, params, query, flags), parts)
 }

@@ -16,6 +16,7 @@ import {
   type DialectResult,
   type DialectTools,
   layoutRules,
+  type ShareRead,
   v3,
 } from './dialects/dialect.ts'
 import { NO_MASTER, UNKNOWN_NODE } from './dialects/v4/content.ts'
@@ -39,7 +40,7 @@ interface ForwardOptions {
 }
 
 interface SharedCalls {
-  readonly call: CallNode
+  readonly call: ShareRead
   /** Returns the response with the age of the stored ones of which it was made. */
   addAge(response: EdgeResponse): EdgeResponse
 }
@@ -116,7 +117,7 @@ function limitUnlimitedRequests(): <T>(request: EdgeRequest, work: () => Promise
 }
 
 /** Calls the candidates in order until one responds. If none does, throws the error of the first candidate. */
-async function callCandidates(options: ForwardOptions, request: EdgeRequest, read?: CallNode): Promise<Answer> {
+async function callCandidates(options: ForwardOptions, request: EdgeRequest, read?: ShareRead): Promise<Answer> {
   const { call, view } = options
   const limits = options.limits()
   const { perMinute, agentsPerCollection } = limits

@@ -12,9 +12,11 @@ import type {
   CallNode,
   ClusterView,
   Layout,
+  NamedRead,
   NodeCall,
   NodeFailure,
   NodeResponse,
+  NodeResult,
   PassedOnTo,
 } from '../../core/node-call.ts'
 import type { EdgeRequest } from '../../core/request.ts'
@@ -31,10 +33,13 @@ export interface Dialect {
   ask(request: EdgeRequest, candidate: Candidate, tools: DialectTools): Promise<DialectResult>
 }
 
+/** Answers a call that is this read of the v4 contract. */
+export type ShareRead = (call: NodeCall, read: NamedRead) => Promise<NodeResult>
+
 export interface DialectTools {
   readonly call: CallNode
   /** As `call`, for reads whose responses may be stored ones. Absent: all are sent. */
-  readonly read?: CallNode
+  readonly read?: ShareRead
   /** Milliseconds for all calls together; `undefined`: no limit. */
   readonly timeout: number | undefined
   readonly master: string

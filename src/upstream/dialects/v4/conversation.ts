@@ -1,7 +1,7 @@
 /** What a plan of the v4 layout works with: one request, and calls to one node on its behalf. */
 import type { CallTemplate, RowRule, Translation } from '../../../catalogue/v4-layout/translation.ts'
 import { EdgeError } from '../../../core/errors.ts'
-import type { NodeCall, NodeFailure, NodeResponse, PassedOnTo } from '../../../core/node-call.ts'
+import type { NamedRead, NodeCall, NodeFailure, NodeResponse, PassedOnTo } from '../../../core/node-call.ts'
 import { describeFailure } from '../../../core/node-faults.ts'
 import { type EdgeRequest, nodeOf, priceOfRead } from '../../../core/request.ts'
 import { ownEntry } from '../../../core/values.ts'
@@ -241,23 +241,22 @@ export class Conversation {
     const { method, path } = call
     const body = await call.body
     const { request, node } = this
-    const url = this.#urlOf(call)
+    const named = this.#named(call)
+    const url = urlOf(named)
     checkRequestLine(node, method, url)
     if (method !== 'GET') this.#hasWritten = true
-    const { call: callNode, read = callNode } = this.#tools
-    const send = method === 'GET' ? read : callNode
-    const result = await send(
-      createNodeCall(request, {
-        node,
-        method,
-        path: url,
-        ...(body && { body }),
-        expect,
-        timeout: this.#tools.timeout === undefined ? undefined : this.remaining,
-        endpoint: `${method} ${path}`,
-        passedOnTo: this.#passedOnTo(path),
-      }),
-    )
+    const { call: callNode, read } = this.#tools
+    const nodeCall = createNodeCall(request, {
+      node,
+      method,
+      path: url,
+      ...(body && { body }),
+      expect,
+      timeout: this.#tools.timeout === undefined ? undefined : this.remaining,
+      endpoint: `${method} ${path}`,
+      passedOnTo: this.#passedOnTo(path),
+    })
+    const result = await (read === undefined || method !== 'GET' ? callNode(nodeCall) : read(nodeCall, named))
     if (!result.ok) throw failed(this.#isReadBefore(method) ? { ...result, sent: false } : result)
     return result.response
   }
@@ -280,11 +279,15 @@ export class Conversation {
   }
 
   lineBytesOf(call: V4Call): number {
-    return lineBytesOf(call.method, this.#urlOf(call))
+    return lineBytesOf(call.method, urlOf(this.#named(call)))
   }
 
-  #urlOf({ path, params, query }: V4Call): string {
-    return fillPath(this.#resolveNode(path), params ?? this.request.params) + formatQuery(query)
+  /** Returns the call by its record. What is about the asked node itself has another path than what is about another one. */
+  #named({ path, params = this.request.params, query }: V4Call): NamedRead {
+    if (!path.startsWith('{node}')) return { path, params, query }
+    const rest = path.slice('{node}'.length)
+    if (!this.isElsewhere) return { path: `/manager${rest}`, params, query }
+    return { path: `/cluster/:node_id${rest}`, params: { ...params, node_id: this.about }, query }
   }
 
   fill(template: string): string {
@@ -299,12 +302,6 @@ export class Conversation {
   #isReadBefore(method: string): boolean {
     return method === 'GET' && this.request.endpoint.method !== 'GET' && !this.#hasWritten
   }
-
-  #resolveNode(path: string): string {
-    if (!path.startsWith('{node}')) return path
-    const root = this.isElsewhere ? `/cluster/${encode(this.about)}` : '/manager'
-    return root + path.slice('{node}'.length)
-  }
 }
 
 /**
@@ -314,6 +311,10 @@ export class Conversation {
 export function formatQuery(query: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(query).map(([name, value]) => `${encode(name)}=${encode(value).replaceAll('%2C', ',')}`)
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`
+}
+
+function urlOf({ path, params, query }: NamedRead): string {
+  return fillPath(path, params) + formatQuery(query)
 }
 
 /** The longest request line that a node accepts, in bytes. It answers longer ones with a text instead of JSON. */
