@@ -60,9 +60,9 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
   const flights = new SingleFlight<FetchResult>(isRefusal)
   const computations = new SingleFlight<FetchResult | undefined>(isRefusal)
   const outcomes = new Outcomes(ports)
-  // A collection with snapshots has a stage that notes its totals.
+  // A collection has a stage that notes its totals, and which of its responses has all rows.
   const handlerFor = ({ target }: ReadContext): Handler<EdgeRead, ReadResponse> =>
-    target.policy.snapshot === undefined ? next : snapshots.fetch
+    target.policy.rows === undefined ? next : snapshots.fetch
   const refreshing = new Set<string>()
   return {
     /**
@@ -134,7 +134,8 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
 
   /** Answers from a snapshot of the collection. Resolves to undefined if the nodes must answer. */
   async function computeShared(context: ReadContext, source?: StoredSource): Promise<FetchResult | undefined> {
-    if (context.target.policy.snapshot === undefined) return undefined
+    const { snapshot, rows } = context.target.policy
+    if ((source === undefined ? snapshot : rows) === undefined) return undefined
     if (context.lookup.kind === 'unavailable' && source === undefined) return undefined
     const started = ports.clock()
     const computation = await snapshots.find(context.request, source)

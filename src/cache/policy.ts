@@ -6,11 +6,13 @@
 import type {
   CacheGroup,
   CachePolicy,
+  Collection,
   ConditionalTags,
   Endpoint,
   Param,
   SnapshotRows,
   StaleLimit,
+  StoringPolicy,
   Tag,
   V4Rows,
   WriteEndpoint,
@@ -43,6 +45,11 @@ export interface CompiledPolicy {
   readonly isReplicated: boolean
   /** The kind of rows that snapshots of the collection have; absent: there are none. */
   readonly snapshot?: SnapshotRows | V4Rows
+  /**
+   * The kind of rows that the edge computes responses of: from a snapshot, or while no node answers from a stored response
+   * that has all rows; absent: it computes none.
+   */
+  readonly rows?: Collection | V4Rows
 }
 
 const policies = new WeakMap<Endpoint, CompiledPolicy | string>()
@@ -77,8 +84,19 @@ function compile(record: Endpoint): CompiledPolicy | string {
     ...(raw?.when !== undefined && { rawWhen: raw.when }),
     isJoined: record.target.kind === 'everyNode' || record.target.kind === 'severalNodes',
     isReplicated: record.target.kind === 'anyNode',
-    ...(policy.snapshot !== undefined && !policy.tags.some(dependsOnQuery) && { snapshot: policy.snapshot }),
+    ...rowsOf(record, policy),
   }
+}
+
+/** A response of several nodes is joined from stored parts of theirs. */
+function rowsOf(
+  { query, target }: Endpoint,
+  { snapshot, storedRows = 'pages', tags }: StoringPolicy,
+): Pick<CompiledPolicy, 'snapshot' | 'rows'> | undefined {
+  if (tags.some(dependsOnQuery)) return undefined
+  if (snapshot !== undefined) return { snapshot, rows: snapshot }
+  const isPaged = ['offset', 'limit'].every((name) => Object.hasOwn(query, name)) && target.kind !== 'severalNodes'
+  return isPaged && storedRows !== 'none' ? { rows: storedRows } : undefined
 }
 
 /** A snapshot has the tags of all its queries. */

@@ -295,7 +295,7 @@ async function fetchOrServeStale(path: ReadPath, context: ReadContext, attempt =
   const fetching = path.fetcher.fetchShared(context)
   // It may fail after a stale response was served.
   fetching.catch(() => undefined)
-  const hasStale = lookup.kind === 'hit' || target.policy.snapshot !== undefined
+  const hasStale = lookup.kind === 'hit' || target.policy.rows !== undefined
   const patience = path.ports.waitForRead(request, 0) + lateAfter(context)
   let tried: StaleReason | undefined
   // A part of a joined response that is refreshed must be fresh, so its fetch may take long.

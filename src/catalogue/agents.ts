@@ -84,6 +84,8 @@ export const agents: readonly Endpoint[] = [
     ...reading,
     query: { offset, limit, sort, search: hiddenSearch, q, select: hiddenSelect },
     response: collectionOf('OutdatedAgent'),
+    // The total counts those on the page of all agents.
+    storedRows: 'none',
   }),
   read('/agents/summary', 'Agents counted by status', {
     ...reading,
@@ -93,6 +95,7 @@ export const agents: readonly Endpoint[] = [
     ...reading,
     query: { ...list, q },
     response: collectionOf('Platform'),
+    storedRows: 'catalogue',
   }),
   read('/agents/stats/distinct', 'Distinct combinations of agent fields, counted', {
     ...reading,

@@ -261,7 +261,7 @@ export interface ConditionalTags {
  */
 export type CachePolicy = StoringPolicy | { readonly never: string }
 
-interface StoringPolicy {
+export interface StoringPolicy {
   readonly group: CacheGroup
   readonly tags: readonly Tag[]
   readonly scope: 'everyone' | 'rights'
@@ -272,6 +272,11 @@ interface StoringPolicy {
    * rows. Not for collections whose totals count something else than their rows.
    */
   readonly snapshot?: SnapshotRows | V4Rows
+  /**
+   * The kind of rows of a collection without snapshots, if more than pages is computed from a stored response that has all of
+   * them, while no node answers. `none`: not even pages are.
+   */
+  readonly storedRows?: Collection | 'pages' | 'none'
 }
 
 /** The collections that snapshots are built of. */

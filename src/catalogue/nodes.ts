@@ -171,6 +171,7 @@ const reads: readonly Endpoint[] = [
     },
     permission,
     response: collectionOf('LogEntry', 'logs'),
+    storedRows: 'logs',
   }),
   ...readTwins({
     part: 'stats',

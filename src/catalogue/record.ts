@@ -8,6 +8,7 @@ import type {
   ParamsOf,
   ReadEndpoint,
   SnapshotRows,
+  StoringPolicy,
   V4Rows,
   WriteEndpoint,
   WriteMethod,
@@ -37,11 +38,11 @@ type Facts<
   Partial<Pick<T, 'query' | 'strictQuery' | 'secret' | More>> &
   OwnParams<Path, keyof typeof pathParams>
 
-/** Returns the frozen record of a read. `snapshot`: of its cache policy. */
+/** Returns the frozen record of a read. `snapshot`, `storedRows`: of its cache policy. */
 export function read<const Path extends string>(
   path: Path,
   summary: string,
-  facts: Facts<ReadEndpoint, Path, `GET ${Path}`, never> & { readonly snapshot?: SnapshotRows },
+  facts: Facts<ReadEndpoint, Path, `GET ${Path}`, never> & Rows<SnapshotRows>,
 ): ReadEndpoint<Path> {
   return completeV3('GET', path, summary, facts) as ReadEndpoint<Path>
 }
@@ -73,16 +74,21 @@ export type OwnParams<Path extends string, Shared extends string = never> = stri
       ? { readonly params?: Readonly<Partial<Record<ParamsOf<Path>, Param>>> }
       : { readonly params: Readonly<Record<Exclude<ParamsOf<Path>, Shared>, Param>> }
 
-export interface Sketch {
+/** Become part of the cache policy. */
+interface Rows<Kind> {
+  readonly snapshot?: Kind
+  readonly storedRows?: NonNullable<StoringPolicy['storedRows']>
+}
+
+export interface Sketch extends Rows<SnapshotRows | V4Rows> {
   readonly path: string
   readonly params?: Readonly<Record<string, Param | undefined>>
   readonly query?: Readonly<Record<string, Param>>
   readonly cache?: CachePolicy
-  readonly snapshot?: SnapshotRows | V4Rows
 }
 
-/** Returns the frozen record of these facts. `shared`: parameters of paths. `snapshot` becomes part of the cache policy. */
-export function complete<S extends Sketch>({ snapshot, ...facts }: S, shared: PathParams): object {
+/** Returns the frozen record of these facts. `shared`: parameters of paths. `snapshot` and `storedRows` become part of the cache policy. */
+export function complete<S extends Sketch>({ snapshot, storedRows, ...facts }: S, shared: PathParams): object {
   const names = facts.path.match(/(?<=:)\w+/g) ?? []
   const { cache, params = {} } = facts
   return frozen({
@@ -90,7 +96,7 @@ export function complete<S extends Sketch>({ snapshot, ...facts }: S, shared: Pa
     secret: 'none',
     ...facts,
     params: Object.fromEntries(names.flatMap((name) => pairOf(name, params[name] ?? shared[name]))),
-    ...(cache && snapshot && { cache: { ...cache, snapshot } }),
+    ...(cache && { cache: { ...cache, ...(snapshot && { snapshot }), ...(storedRows && { storedRows }) } }),
   })
 }
 

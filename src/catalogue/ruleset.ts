@@ -119,6 +119,7 @@ export const lists: readonly Endpoint[] = [
       },
     },
     response: collectionOf('ListContents'),
+    storedRows: 'lists',
   }),
   read('/lists/files', 'Files of the lists', {
     ...readingLists,

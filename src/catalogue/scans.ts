@@ -161,6 +161,7 @@ export const sca: readonly Endpoint[] = [
       select: hiddenSelect,
     },
     response: collectionOf('ScaCheck'),
+    storedRows: 'scaChecks',
   }),
 ]
 

@@ -15,6 +15,7 @@ const NOT_PLAIN = /[() ]/
 export function isComputable(request: CollectionRequest, source: Source): boolean {
   const { search, sort, q, select, filters = {} } = request
   if (!Object.keys(filters).every((name) => isKnown(name, source))) return false
+  if (source.pagesOnly) return [search, sort, q, select, ...Object.keys(filters)].every((part) => part === undefined)
   if (source.engine === 'database') return isComputableInTable(request, source)
   if (source.selectsFromRows && (search !== undefined || sort !== undefined)) return false
   if (sort !== undefined && !isPlainSort(sort, source)) return false
@@ -28,7 +29,7 @@ export function isComputable(request: CollectionRequest, source: Source): boolea
 
 /** A parameter without an entry must equal a field, which may have a comma. */
 function takesList(filter: Filter | undefined): boolean {
-  return filter === undefined || filter.by === 'listed'
+  return filter === undefined || filter.by === 'listed' || (filter.by === 'equal' && filter.mustExist === true)
 }
 
 function isKnown(name: string, source: Source): boolean {

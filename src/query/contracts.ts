@@ -1,11 +1,11 @@
 /** What differs between the two contracts in requests and responses for collections. */
-import type { Contract, SnapshotRows, V4Rows } from '../catalogue/endpoint.ts'
+import type { Collection, Contract, V4Rows } from '../catalogue/endpoint.ts'
 import { ownEntry } from '../core/values.ts'
 import { type Condition, conditionsOf, isComputable } from './computable.ts'
 import { parseQuery } from './grammar.ts'
 import { parseSort } from './order.ts'
 import { type CollectionRequest, parseCollectionRequest } from './request.ts'
-import { type FieldKind, type Source, sources } from './sources.ts'
+import { type FieldKind, pages, type Source, sources } from './sources.ts'
 import { v4Sources } from './v4-sources.ts'
 
 export interface CollectionContract {
@@ -14,7 +14,7 @@ export interface CollectionContract {
   readonly totalName: string
   /** Whether responses are written with the text around the rows that the node has written. */
   readonly framedByNode: boolean
-  sourceOf(rows: SnapshotRows | V4Rows): Source
+  sourceOf(rows: Collection | V4Rows): Source
   /** Returns a request in the words of `CollectionRequest`; `undefined`: it has none for what the request asks. */
   parse(query: Readonly<Record<string, string>>, now: Date): CollectionRequest | undefined
   /** Whether the manager computes the same as `src/query` and `src/rows`. */
@@ -25,7 +25,7 @@ const v3: CollectionContract = {
   rowsName: 'items',
   totalName: 'totalItems',
   framedByNode: false,
-  sourceOf: (rows) => sources[rows as SnapshotRows],
+  sourceOf: (rows) => (rows === 'pages' ? pages : sources[rows as Collection]),
   parse: parseCollectionRequest,
   isComputable,
 }
@@ -65,7 +65,6 @@ function isComputableInV4(request: CollectionRequest, source: Source): boolean {
   const names = Object.keys(filters)
   const conditions = names.length + Number(search !== undefined) + Number(q !== undefined)
   if (distinct && (!source.hasDistinctValues || select === undefined || select.includes(','))) return false
-  if (source.pagesOnly) return conditions === 0 && sort === undefined && select === undefined
   if (!names.every((name) => ownEntry(source.filters, name) !== undefined)) return false
   if (search !== undefined && source.noSearch) return false
   if (select !== undefined && source.selectsWith && !select.split(',').includes(source.selectsWith)) return false

@@ -3,7 +3,7 @@
  * the values that it has itself: the edge computes what it computes in both contracts, unless a compared value has
  * another form in the node.
  */
-import type { SnapshotRows, V4Rows } from '../catalogue/endpoint.ts'
+import type { Collection, V4Rows } from '../catalogue/endpoint.ts'
 import type { Translation, ValueRule } from '../catalogue/v4-layout/translation.ts'
 import { ownEntry } from '../core/values.ts'
 import { conditionsOf } from './computable.ts'
@@ -18,19 +18,20 @@ import { v4Sources } from './v4-sources.ts'
 type Parameters = Readonly<Record<string, string>>
 
 /** The collections that have another name in the v4 contract. */
-const OTHER_NAMES: Partial<Record<SnapshotRows, V4Rows>> = {
+const OTHER_NAMES: Partial<Record<Collection, V4Rows>> = {
   ruleFiles: 'rulesetFiles',
   decoderFiles: 'rulesetFiles',
   catalogue: 'texts',
   requirements: 'texts',
+  logs: 'pages',
 }
 
-function v4SourceOf(rows: SnapshotRows): Source {
+function v4SourceOf(rows: Collection): Source {
   return v4Sources[OTHER_NAMES[rows] ?? (rows as V4Rows)]
 }
 
 /** Returns the source of converted rows: nothing but what they determine is computed. */
-export function convertedSource(source: Source, rows: SnapshotRows, { call }: Translation): Source {
+export function convertedSource(source: Source, rows: Collection, { call }: Translation): Source {
   const { defaultSort, ...rest } = source
   const isSorted = call.order !== undefined || v4SourceOf(rows).defaultSort !== undefined
   return {
@@ -42,7 +43,7 @@ export function convertedSource(source: Source, rows: SnapshotRows, { call }: Tr
 }
 
 /** Whether nodes compute the parameters of a request as the edge does from converted rows. */
-export function isComputableOfConverted(query: Parameters, rows: SnapshotRows, translation: Translation): boolean {
+export function isComputableOfConverted(query: Parameters, rows: Collection, translation: Translation): boolean {
   const { v4 } = collectionContracts
   const source = v4SourceOf(rows)
   const translated = translate(query, translation)

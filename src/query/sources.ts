@@ -41,6 +41,8 @@ export type Filter =
       readonly allowed?: { readonly values: readonly string[]; readonly code: 1202 | 1603 | 1728 }
       /** The value that matches every row. */
       readonly matchAll?: string
+      /** The manager reports a value that no row has. */
+      readonly mustExist?: true
     }
   /** `N` or `N-M`, both included; refused with 1203. */
   | { readonly by: 'range'; readonly field: string }
@@ -215,6 +217,9 @@ const log: ArraySource = {
   },
 }
 
+/** Of collections whose rows the edge does not filter or sort. */
+export const pages: ArraySource = { engine: 'array', pagesOnly: true }
+
 export const sources = {
   agents,
   groups: {
@@ -249,7 +254,14 @@ export const sources = {
   catalogue: { engine: 'array', defaultSort: '+text', caseSensitiveOrder: true },
   /** Requirements in the events of rootcheck: texts that the manager selects from the events. */
   requirements: { engine: 'array', defaultSort: '+text', caseSensitiveOrder: true, selectsFromRows: true },
-  lists: { engine: 'array', sortable: ['path'], searchable: ['path'], offsetFirst: true, maxLimit: UNLIMITED },
+  lists: {
+    engine: 'array',
+    sortable: ['path'],
+    searchable: ['path'],
+    offsetFirst: true,
+    maxLimit: UNLIMITED,
+    filters: { path: { by: 'equal', mustExist: true } },
+  },
   listFiles: {
     engine: 'array',
     sortable: ['path', 'name'],

@@ -88,6 +88,16 @@ function hasSelected(table: Table, { select }: CollectionRequest, source: Source
   return source.engine === 'array' ? fields.every(isFilled) : fields.some(isFilled)
 }
 
+/** Whether the rows have each value of a list that the manager reports if no row has it. */
+export async function hasListedValues(table: Table, request: CollectionRequest, source: Source): Promise<boolean> {
+  for (const { field, values, mustExist } of comparedValues(request, source)) {
+    if (!mustExist) continue
+    const spellings = await spellingsOf(table.columnOf(field))
+    if (!values.every((value) => spellings.get(value.toLowerCase())?.text === value)) return false
+  }
+  return true
+}
+
 interface Compared {
   readonly field: string
   readonly values: readonly string[]
@@ -113,7 +123,7 @@ function comparedByFilter(filter: Filter | undefined, name: string, value: strin
     return [{ field, values: value.split(','), mustExist }]
   }
   if (filter?.by !== 'equal' || value === filter.matchAll) return []
-  return (filter.fields ?? [name]).map((field) => ({ field, values: [value], mustExist: false }))
+  return (filter.fields ?? [name]).map((field) => ({ field, values: [value], mustExist: filter.mustExist === true }))
 }
 
 /**

@@ -17,7 +17,7 @@ import type { CacheTarget } from '../key.ts'
 import { staleTimesOf } from '../policy.ts'
 import type { CacheStore } from '../stores/contract.ts'
 import { storageLifetime } from '../stores/local-entries.ts'
-import { type NodeReads, needsAllRows, type SnapshotDemands, snapshotSourceOf } from './builds.ts'
+import { countsPage, type NodeReads, needsAllRows, rowSourceOf, type SnapshotDemands } from './builds.ts'
 import { type CollectionRows, parseHead, type SnapshotHead, type SnapshotRows, snapshotOf } from './rows.ts'
 
 export interface SnapshotLimits {
@@ -207,7 +207,7 @@ export interface SnapshotSettings extends SnapshotLimits {
 
 export interface SnapshotPorts
   extends Pick<CachePorts, 'resolveTarget' | 'lifetimesOf' | 'limits' | 'hasIdleCapacity' | 'clock' | 'onEvent'> {
-  readonly store: Pick<CacheStore, 'lookup'>
+  readonly store: Pick<CacheStore, 'lookup' | 'parts'>
   readonly snapshots: () => SnapshotSettings
   readonly rows: SnapshotRows
   readonly nodeReads: () => NodeReads
@@ -226,7 +226,7 @@ export function createBuilder(
 
   return async (request) => {
     const target = ports.resolveTarget(request)
-    const source = snapshotSourceOf(request, ports.nodeReads())
+    const source = rowSourceOf(request, ports.nodeReads())
     if (typeof target === 'string' || source === undefined) throw new Error('the collection has no snapshots')
     // A stale snapshot that cannot be read again still answers queries, and each of them starts a refresh.
     demands.throwIfRefused(target.key)
@@ -297,8 +297,7 @@ async function build(
     total !== undefined && demands.callsOf(target.key) === 1 ? request : { ...request, priority: 'bulk' }
   const { age, ...collection } = await readCollection(call, paged, limits, check)
   // The total of such a collection is that of the page.
-  const countsPage = source.engine === 'array' && source.offsetFirst === true
-  if (countsPage && collection.totalItems >= rowsPerCall) {
+  if (countsPage(source) && collection.totalItems >= rowsPerCall) {
     throw new SnapshotRefusedError('tooManyRows', 'its first page is full, and may not be all')
   }
   return snapshotOf(await add(ports, collection, snapshot, true), { ...NO_PARTS, oldestPartAge: age })

@@ -4,7 +4,7 @@
  * queries come in its lifetime, or as pages are left of a walk through the collection. Builds pause if the latest snapshots
  * have answered fewer queries than they took calls.
  */
-import type { SnapshotRows } from '../../catalogue/endpoint.ts'
+import type { Collection } from '../../catalogue/endpoint.ts'
 import { RecentlyUsed } from '../../core/recently-used.ts'
 import { type EdgeRead, nodeOf } from '../../core/request.ts'
 import { collectionContracts } from '../../query/contracts.ts'
@@ -212,12 +212,12 @@ const WITHOUT_FILTER: readonly string[] = ['offset', 'limit', 'sort', 'select']
 /** The rows of all agents name their agent, and those of a node itself the node. */
 const NAMED_IN_JOINED_ROWS = ['node_name', 'agent_id']
 
-/** Returns the source of the rows of a snapshot; `undefined`: the collection of the request has none. */
-export function snapshotSourceOf(request: EdgeRead, reads: NodeReads): Source | undefined {
+/** Returns the source of the rows of a collection; `undefined`: the edge computes none of them. */
+export function rowSourceOf(request: EdgeRead, reads: NodeReads): Source | undefined {
   if (nodeOf(request) !== undefined || request.waitForComplete) return undefined
   const policy = compilePolicy(request.endpoint)
-  if (typeof policy === 'string' || policy.snapshot === undefined) return undefined
-  const source = collectionContracts[request.endpoint.contract].sourceOf(policy.snapshot)
+  if (typeof policy === 'string' || policy.rows === undefined) return undefined
+  const source = collectionContracts[request.endpoint.contract].sourceOf(policy.rows)
   if (policy.isJoined) return { ...source, alwaysSelected: NAMED_IN_JOINED_ROWS } as Source
   const converted = conversionOf(request, reads)
   return converted === undefined ? source : convertedSource(source, ...converted)
@@ -227,12 +227,12 @@ export function snapshotSourceOf(request: EdgeRead, reads: NodeReads): Source | 
 function conversionOf({ endpoint }: EdgeRead, { convertsRows }: NodeReads) {
   const policy = compilePolicy(endpoint)
   const isConverted = convertsRows && endpoint.translation !== undefined && typeof policy !== 'string'
-  return isConverted ? ([policy.snapshot as SnapshotRows, endpoint.translation] as const) : undefined
+  return isConverted ? ([policy.rows as Collection, endpoint.translation] as const) : undefined
 }
 
 /** Returns how to compute the response of a request; `undefined`: only a node can answer it. */
 export function derivationOf(request: EdgeRead, now: Date, reads: NodeReads): Derivation | undefined {
-  const source = snapshotSourceOf(request, reads)
+  const source = rowSourceOf(request, reads)
   if (source === undefined || request.extent === 'allRows' || dependsOnRelease(request)) return undefined
   const { defaultSort } = source
   // Joined rows have the order of their nodes and agents, which is that of rows with equal sort fields.
@@ -263,4 +263,18 @@ function isJoined({ endpoint }: EdgeRead): boolean {
 /** Whether a query selects all rows, so that the total of its response is that of the collection. */
 export function selectsAllRows({ query }: EdgeRead): boolean {
   return Object.keys(query).every((name) => WITHOUT_FILTER.includes(name))
+}
+
+/** Whether the total of a response counts its page only, so that a full page may lack rows. */
+export function countsPage(source: Source): boolean {
+  return source.engine === 'array' && source.offsetFirst === true
+}
+
+/** Whether a page has all rows of its collection. `total`: what the response says. */
+export function isWhole(
+  { source, collection: { select } }: Derivation,
+  { offset, limit }: PageWindow,
+  total: number,
+): boolean {
+  return offset === 0 && select === undefined && (countsPage(source) ? total < limit : total <= limit)
 }

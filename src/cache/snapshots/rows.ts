@@ -42,6 +42,8 @@ interface Storing {
   readonly replaced: SnapshotHead | undefined
   /** Whether other replicas may read the rows. Default: yes. */
   readonly isShared?: boolean
+  /** Absent: a new one. */
+  readonly id?: string
 }
 
 type StoredRows = Promise<QueriedRows | undefined>
@@ -71,6 +73,9 @@ export interface SnapshotRowsOptions {
   /** Returns the maximum of the bytes of all rows, as text. */
   readonly maxBytes: () => number
 }
+
+/** Of rows that are not stored for other replicas. */
+const OWN_SIDE = 2
 
 type Counts = Pick<SnapshotState, 'queries' | 'calls' | 'needsAllRows'>
 
@@ -124,13 +129,13 @@ export class SnapshotRows {
     place: Place,
     { totalItems, parts, bytes, others = {}, frame }: CollectionRows & Pick<SnapshotHead, 'others' | 'frame'>,
     source: Source,
-    { ms, replaced, isShared = true }: Storing,
+    { ms, replaced, isShared = true, id = randomUUID() }: Storing,
   ): Promise<SnapshotHead | undefined> {
     const shared = isShared ? this.#options.shared : undefined
     // Rows of an incomplete response, which is not stored, must not take the place of those of a stored one.
-    const side = !isShared ? 2 : replaced?.side === 0 ? 1 : 0
+    const side = !isShared ? OWN_SIDE : replaced?.side === 0 ? 1 : 0
     const named = { ...(Object.keys(others).length > 0 && { others }), ...(frame && { frame }) }
-    const head = { id: randomUUID(), side, parts: parts.length, bytes, ...named, totalItems } as const
+    const head = { id, side, parts: parts.length, bytes, ...named, totalItems } as const
     for (const [at, part] of shared === undefined ? [] : parts.entries()) {
       if (!(await shared?.set(nameOf(place, head, at), head.id, part, ms))) return undefined
     }
@@ -156,6 +161,12 @@ export class SnapshotRows {
   held(place: Place, head: SnapshotHead): StoredRows | undefined {
     const known = this.#rows.get(sideOf(place, head))
     return known?.head.id === head.id ? known.rows : undefined
+  }
+
+  /** Returns the head of rows that only this process has. */
+  ownHead({ key }: Place, id: string): SnapshotHead | undefined {
+    const head = this.#rows.get(`${key}:${OWN_SIDE}`)?.head
+    return head?.id === id ? head : undefined
   }
 
   #put(place: Place, head: SnapshotHead, rows: StoredRows, ms: number): void {

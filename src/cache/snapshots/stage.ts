@@ -19,15 +19,22 @@ import {
 } from '../../core/response.ts'
 import { timeLimitOf, withTimeout } from '../../core/timing.ts'
 import { collectionContracts } from '../../query/contracts.ts'
-import { CollectionError, DEFAULT_LIMIT, MAX_LIMIT, type PageWindow } from '../../query/request.ts'
+import {
+  CollectionError,
+  type CollectionRequest,
+  DEFAULT_LIMIT,
+  MAX_LIMIT,
+  type PageWindow,
+} from '../../query/request.ts'
 import { compileProjection } from '../../query/select.ts'
-import { isDetermined } from '../../rows/determined.ts'
+import { hasListedValues, isDetermined } from '../../rows/determined.ts'
 import { frameOf } from '../../rows/page-writer.ts'
 import { answerFrom, answerInFrame, type QueriedRows } from '../../rows/queried-rows.ts'
 import type { CacheTarget } from '../key.ts'
 import { storageLifetime } from '../stores/local-entries.ts'
 import { createBuilder, type SnapshotPorts, SnapshotRefusedError } from './build.ts'
-import { type Derivation, derivationOf, needsAllRows, SnapshotDemands, selectsAllRows } from './builds.ts'
+import { type Derivation, derivationOf, isWhole, needsAllRows, SnapshotDemands, selectsAllRows } from './builds.ts'
+import { CoveringQueries, type CoveringResponse, ORDERS, snapshotOfCovering } from './covering.ts'
 import { parseHead, type SnapshotHead } from './rows.ts'
 
 export type Snapshots = ReturnType<typeof createSnapshots>
@@ -44,28 +51,39 @@ export interface StoredSource {
 
 /** Returns the snapshot that can answer a request, and its place in the cache; `undefined`: there is none. */
 export function derivableOf(
+  ports: Pick<SnapshotPorts, 'snapshots' | 'resolveTarget' | 'nodeReads'>,
+  request: EdgeRead,
+) {
+  if (ports.snapshots().groups.length === 0) return undefined
+  const derivable = computableOf(ports, request)
+  return derivable?.hasSnapshots ? derivable : undefined
+}
+
+/** As `derivableOf`, also for a collection that has no snapshots. */
+function computableOf(
   { snapshots, resolveTarget, nodeReads }: Pick<SnapshotPorts, 'snapshots' | 'resolveTarget' | 'nodeReads'>,
   request: EdgeRead,
 ) {
-  const { groups } = snapshots()
-  if (groups.length === 0) return undefined
   const derivation = derivationOf(request, new Date(), nodeReads())
   if (derivation === undefined) return undefined
   const own = resolveTarget(request)
   const snapshot: EdgeRead = { ...request, query: {}, extent: 'allRows' }
   const target = resolveTarget(snapshot)
-  if (typeof own === 'string' || typeof target === 'string' || !groups.includes(target.policy.group)) return undefined
+  if (typeof own === 'string' || typeof target === 'string') return undefined
+  const { snapshot: kind, group } = target.policy
+  const hasSnapshots = kind !== undefined && snapshots().groups.includes(group)
   // Requests that differ only in spelling have the same key of their own.
-  return { request, key: own.key, derivation, snapshot, target }
+  return { request, key: own.key, derivation, snapshot, target, hasSnapshots }
 }
 
 /** `next` calls the nodes; `read` is the handler with the cache. */
 export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, read: Handler<EdgeRead, ReadResponse>) {
-  const { store, lifetimesOf, hasIdleCapacity, clock } = ports
+  const { store, lifetimesOf, hasIdleCapacity, resolveTarget, clock } = ports
   const demands = new SnapshotDemands(clock, ports.nodeReads)
   const build = createBuilder(ports, demands, next)
   const prepare = createComputations(ports, (key) => demands.noteAnswered(key))
   const building = new Map<string, Promise<boolean>>()
+  const covering = new CoveringQueries(store.parts, clock)
 
   return {
     /** Answers requests that the cache cannot answer: calls the nodes, for all rows or for the request itself. */
@@ -75,7 +93,8 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
      * `source`: no fetch is made, so only what it returns is used.
      */
     find: (request: EdgeRead, source?: StoredSource) => {
-      const derivable = request.reuse === 'noCache' ? undefined : derivableOf(ports, request)
+      const of = source === undefined ? derivableOf : computableOf
+      const derivable = request.reuse === 'noCache' ? undefined : of(ports, request)
       return derivable === undefined ? undefined : find(derivable, source)
     },
   }
@@ -84,8 +103,9 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
     const { request, target, snapshot } = derivable
     const { key, policy } = target
     if (source !== undefined) {
-      const stored = await source.serve(target)
-      return stored?.kind === 'snapshot' ? prepare(derivable, stored, source) : undefined
+      const stored = derivable.hasSnapshots ? await source.serve(target) : undefined
+      const computation = stored?.kind === 'snapshot' ? await prepare(derivable, stored, source) : undefined
+      return computation ?? findCovering(derivable, source)
     }
     const lookup = await store.lookup(key, target.tags)
     if (lookup.kind === 'unavailable' || lookup.epochs.fenced) return undefined
@@ -98,6 +118,31 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
     const response = await readSnapshot(snapshot, policy)
     if (response !== undefined && isCut(response) && demands.isRepeatedlyCut(key)) void buildInBackground(snapshot, key)
     return response === undefined ? undefined : prepare(derivable, response)
+  }
+
+  /** While no node answers, a stored response that has all rows serves as a snapshot. */
+  async function findCovering(derivable: Derivable, source: StoredSource): Promise<Computation | undefined> {
+    const { request, target, derivation } = derivable
+    const { defaultSort: sort } = derivation.source
+    for (const order of ORDERS) {
+      const query = await covering.find(target.key, order, source.isLocal)
+      const place = query && resolveTarget({ ...request, query })
+      const stored = typeof place === 'object' ? await source.serve(place) : undefined
+      if (stored?.kind !== 'envelope' || stored.origin.kind !== 'stored') continue
+      if (!source.isOnlySource && stored.origin.status.detail !== OUTAGE) continue
+      // Rows in another order than that of the collection.
+      const isOpen = order === 'sorted' && sort === undefined && derivation.collection.sort === undefined
+      const snapshot = isOpen ? undefined : await snapshotOfCovering(ports, derivable, stored as CoveringResponse)
+      if (snapshot === undefined) continue
+      const sorted = order === 'sorted' && sort !== undefined ? { sort } : {}
+      const collection: CollectionRequest = { ...sorted, ...derivation.collection }
+      return prepare({ ...derivable, derivation: { ...derivation, collection } }, snapshot, {
+        ...source,
+        isLocal: true,
+        isOnlySource: true,
+      })
+    }
+    return undefined
   }
 
   /**
@@ -156,15 +201,19 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
   async function callNode(request: EdgeRead): Promise<EdgeResponse> {
     const response = await next(request)
     if (response.kind === 'file' || !selectsAllRows(request)) return response
-    const derivable = derivableOf(ports, request)
+    const derivable = computableOf(ports, request)
     if (derivable === undefined) return response
-    const { snapshot, target } = derivable
+    const { snapshot, target, hasSnapshots, derivation } = derivable
     if (isCut(response)) {
-      if (demands.isRepeatedlyCut(target.key)) void buildInBackground(snapshot, target.key)
+      if (hasSnapshots && demands.isRepeatedlyCut(target.key)) void buildInBackground(snapshot, target.key)
       return response
     }
     const total = totalOf(response.body, request)
-    if (total !== undefined) demands.noteWhole(target.key, total)
+    if (total === undefined) return response
+    if (hasSnapshots) demands.noteWhole(target.key, total)
+    const { ttl, outage = 0 } = lifetimesOf(target.policy.group, target.policy.name)
+    if (outage > 0 && isWhole(derivation, windowOf(request), total))
+      covering.note(target.key, request.query, ttl + outage)
     return response
   }
 }
@@ -205,7 +254,7 @@ function windowOf({ query: { offset, limit } }: EdgeRead): PageWindow {
 }
 
 /** One request that a snapshot may answer. */
-type Derivable = NonNullable<ReturnType<typeof derivableOf>>
+type Derivable = NonNullable<ReturnType<typeof computableOf>>
 
 /** How one request is answered from the snapshot that was found. */
 interface Computation {
@@ -311,12 +360,8 @@ async function bodyOf(
       if (!isOnlySource && (await rows.table.page(derivation.collection)).totalItems <= MAX_LIMIT) return undefined
     }
     // The edge itself sorts joined rows.
-    if (
-      !policy.isJoined &&
-      !isOnlySource &&
-      !(await isDetermined(rows.table, derivation.collection, derivation.source))
-    )
-      return undefined
+    const isAnswered = isOnlySource ? hasListedValues : isDetermined
+    if (!policy.isJoined && !(await isAnswered(rows.table, derivation.collection, derivation.source))) return undefined
     return await (frame ? answerInFrame(rows, derivation, frame) : answerFrom(rows, derivation, frameOf(others)))
   } catch (fault) {
     if (fault instanceof CollectionError) return fault

@@ -38,6 +38,7 @@ interface DescribedRead extends Described, Pick<ReadEndpoint, 'response'> {
   readonly part: Part<ReadMethod>
   /** Absent: stored as facts of the node. */
   readonly cache?: CachePolicy
+  readonly storedRows?: 'logs'
   /** The status of the node, which clients act on. */
   readonly isStatus?: true
 }
@@ -73,12 +74,13 @@ const sides: readonly Side[] = [
 ]
 
 /** Returns the two records of a fact of a node. */
-export function readTwins({ cache, isStatus, summary, ...described }: DescribedRead): readonly Endpoint[] {
+export function readTwins({ cache, storedRows, isStatus, summary, ...described }: DescribedRead): readonly Endpoint[] {
   return sides.map((side) => {
     const facts = cacheIn(side.group, `node:${side.node}`, 'node:*')
     return read<string>(`${side.root}/${described.part}`, summary, {
       ...factsOf(side, 'GET', described),
       cache: cache ?? (isStatus ? staleWhileHot(facts) : facts),
+      ...(storedRows && { storedRows }),
     })
   })
 }

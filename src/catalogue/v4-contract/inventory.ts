@@ -21,6 +21,8 @@ const ofOne = {
   cache: cacheIn('syscollector', 'syscollector:{agent_id}', 'syscollector:*'),
 } as const
 const ofMany = { section: 'Experimental', experimental: true, target: master('several') } as const
+/** The manager applies offset and limit to the rows of each agent. */
+const storedRows = 'none'
 
 export const experimental: readonly Endpoint[] = [
   ...(['rootcheck', 'syscheck'] as const).map((scan) =>
@@ -44,6 +46,7 @@ export const experimental: readonly Endpoint[] = [
     withoutLost: { list: 'agents_list', message: 'Some CISCAT results were not returned' },
     query: query(...rows, 'agents_list', 'select', ciscatFilters),
     cache: cacheIn('ciscat', 'collection:ciscat', 'ciscat:*'),
+    storedRows,
   }),
 ]
 
@@ -90,6 +93,7 @@ export const inventory: readonly Endpoint[] = [
       withoutLost: { list: 'agents_list', message: 'Some syscollector information was not returned' },
       query: query(...rows, 'agents_list', 'select', filtersOf(inventories[kind], 'many')),
       cache: cacheIn('syscollector', 'collection:syscollector', 'syscollector:*'),
+      storedRows,
     })
   }),
 ]

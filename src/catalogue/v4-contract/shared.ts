@@ -29,7 +29,7 @@ const defaults = { contract: 'v4', strictQuery: true, response: ITEMS } as const
 export function read<const Path extends string>(
   path: Path,
   summary: string,
-  facts: Facts<ReadEndpoint, Path> & { readonly snapshot?: V4Rows },
+  facts: Facts<ReadEndpoint, Path> & { readonly snapshot?: V4Rows; readonly storedRows?: 'none' },
 ): ReadEndpoint {
   return completeV4({ ...facts, method: 'GET', path, summary }) as ReadEndpoint
 }

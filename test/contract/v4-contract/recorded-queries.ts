@@ -4,7 +4,7 @@
  */
 import { compilePolicy } from '../../../src/cache/policy.ts'
 import { readCollection } from '../../../src/cache/snapshots/build.ts'
-import { derivationOf, snapshotSourceOf, V3_READS } from '../../../src/cache/snapshots/builds.ts'
+import { derivationOf, rowSourceOf, V3_READS } from '../../../src/cache/snapshots/builds.ts'
 import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
 import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
 import type { EdgeRead } from '../../../src/core/request.ts'
@@ -116,7 +116,7 @@ export async function computerOf({ endpoint, body }: RecordedCollection) {
     limits,
     () => {},
   )
-  const source = snapshotSourceOf(base, V3_READS)
+  const source = rowSourceOf(base, V3_READS)
   if (source === undefined || frame === undefined) throw new Error(`${endpoint.path} has no snapshot`)
   const rows: QueriedRows = await readParts(parts, source)
   return async (query: Readonly<Record<string, string>>): Promise<string | undefined> => {

@@ -69,6 +69,8 @@ export interface Asked {
 export interface Stored extends Asked {
   /** Whether a second page can be computed: the collection has snapshots, or stored parts of nodes, and more than one row. */
   readonly hasPages: boolean
+  /** Whether it has all rows of its collection, so that in an outage others are computed from it. */
+  readonly isWhole: boolean
 }
 
 export const LOGIN = { contract: 'v3', path: '/security/user/authenticate' } as const
@@ -89,6 +91,14 @@ function hasSecondPage(endpoint: Endpoint, text: string): boolean {
   // The text around a page without rows is that of a node.
   const total = Number(/"(?:totalItems|total_affected_items)":\s*(\d+)/.exec(text)?.[1])
   return (policy.snapshot !== undefined || isOfParts) && total > 1
+}
+
+function isWhole(endpoint: Endpoint, text: string): boolean {
+  const policy = compilePolicy(endpoint)
+  if (typeof policy === 'string' || policy.rows === undefined) return false
+  const data = Object((JSON.parse(text) as { readonly data?: unknown }).data)
+  const { items, totalItems, affected_items: rows = items, total_affected_items: total = totalItems } = data
+  return Array.isArray(rows) && rows.length === total && total > 1
 }
 
 /** Clients act at once on a verdict: it is never served stale. */
@@ -174,7 +184,7 @@ export async function start(t: Test, rig: Rig, caches: readonly Settings[]) {
       await ask(at, asked)
       const { status, cache, text } = await ask(at, asked)
       if (status === 200 && /; (?:hit|stored)/.test(cache) && !VALIDATION.test(asked.path))
-        stored.push({ ...asked, hasPages: hasSecondPage(endpoint, text) })
+        stored.push({ ...asked, hasPages: hasSecondPage(endpoint, text), isWhole: isWhole(endpoint, text) })
     }
     t.ok(stored.length > 60 * contracts.length, `${stored.length} of ${all.length} reads are stored`)
     return stored

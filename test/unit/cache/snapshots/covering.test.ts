@@ -1,0 +1,199 @@
+/**
+ * In an outage, a page of each collection of both contracts is computed from any stored response that has all of its rows,
+ * although no snapshot was built; and from no other.
+ */
+import t from 'tap'
+import { compilePolicy } from '../../../../src/cache/policy.ts'
+import type { SharedParts } from '../../../../src/cache/stores/contract.ts'
+import { createMemoryStore } from '../../../../src/cache/stores/memory-store.ts'
+import type { Endpoint } from '../../../../src/catalogue/endpoint.ts'
+import { catalogue } from '../../../../src/catalogue/index.ts'
+import { v4Contract } from '../../../../src/catalogue/v4-contract/index.ts'
+import { EdgeError } from '../../../../src/core/errors.ts'
+import type { Caller, EdgeRead } from '../../../../src/core/request.ts'
+import type { EdgeResponse } from '../../../../src/core/response.ts'
+import {
+  bodyOf,
+  cacheStatusOf,
+  edgeRequest,
+  jsonResponse,
+  lifetimes,
+  ManualClock,
+  replica,
+} from '../../../support/edge-requests.ts'
+
+const HOUR = 3_600_000
+const lifetimesOf = () => ({ ...lifetimes, outage: 8 * HOUR })
+/**
+ * The manager applies the page to all agents and returns those that are outdated, or to the rows of each agent; distinct values
+ * are stored only with a parameter that selects them.
+ */
+const OPEN = [/^v3 .agents.outdated$/, /^v4 .experimental/, /^v[34] .agents.stats.distinct$/]
+
+type Query = Readonly<Record<string, string>>
+
+const collections = [...catalogue, ...v4Contract].filter((endpoint) => {
+  const isPaged = ['offset', 'limit'].every((name) => Object.hasOwn(endpoint.query, name))
+  const { target } = endpoint
+  return isPaged && typeof compilePolicy(endpoint) !== 'string' && target.kind !== 'severalNodes'
+})
+const nameOf = ({ contract, path }: Endpoint) => `${contract} ${path}`
+
+function requestOf(endpoint: Endpoint, query: Query, caller?: EdgeRead['caller']): EdgeRead {
+  const params = Object.fromEntries(Object.keys(endpoint.params).map((name) => [name, '001']))
+  const request = edgeRequest('GET /agents', { query })
+  return { ...request, endpoint: endpoint as EdgeRead['endpoint'], params, ...(caller && { caller }) }
+}
+
+const IDS = [1, 2, 3, 4, 5]
+const ROWS = IDS.map((id) => ({ id: `00${id}`, name: `name ${id}`, path: `path ${id}` }))
+const TEXTS = IDS.map((id) => `text ${id}`)
+
+/** The response of a node; texts where the rows of the collection are texts. */
+function pageOf(endpoint: Endpoint, { offset = '0', limit = '500' }: Query, total = ROWS.length): EdgeResponse {
+  const policy = compilePolicy(endpoint)
+  const kind = typeof policy === 'string' ? undefined : policy.rows
+  const all: readonly unknown[] = ['catalogue', 'requirements', 'texts'].includes(`${kind}`) ? TEXTS : ROWS
+  const items = all.slice(Number(offset), Number(offset) + Number(limit))
+  if (endpoint.contract === 'v3') return jsonResponse({ error: 0, data: { items, totalItems: total } })
+  const counts = { affected_items: items, total_affected_items: total, total_failed_items: 0, failed_items: [] }
+  return jsonResponse({ data: counts, message: 'all', error: 0 })
+}
+
+const fail = () => {
+  throw new EdgeError(924)
+}
+
+/** Returns the page that a client gets; `undefined`: no node answers, and nothing is stored. */
+async function pageOrNone(read: ReturnType<typeof replica>['read'], request: EdgeRead) {
+  try {
+    const response = await read(request)
+    const { items, affected_items: affected = items } = Object(bodyOf(response).data)
+    return { rows: affected, detail: cacheStatusOf(response)?.detail }
+  } catch (fault) {
+    if (fault instanceof EdgeError && fault.code === 924) return undefined
+    throw fault
+  }
+}
+
+/** Returns the page that a client gets in an outage after it got responses to these queries. */
+async function pageInOutage(endpoint: Endpoint, stored: readonly Query[], page: Query, total?: number) {
+  const { read, nodes, clock } = replica({ lifetimesOf })
+  nodes.respond = ({ query }) => pageOf(endpoint, query, total)
+  for (const query of stored) await read(requestOf(endpoint, query))
+  nodes.respond = fail
+  clock.advance(HOUR)
+  return pageOrNone(read, requestOf(endpoint, page))
+}
+
+const rowsOf = (endpoint: Endpoint, page: Query) => {
+  const { items, affected_items: affected = items } = Object(bodyOf(pageOf(endpoint, page)).data)
+  return affected
+}
+
+const PAGE = { offset: '1', limit: '2' }
+
+t.test('a page that no client has requested', async (t) => {
+  t.ok(collections.length > 100, `${collections.length} collections`)
+  const missing: string[] = []
+  for (const endpoint of collections) {
+    const found = await pageInOutage(endpoint, [{ limit: '50' }], PAGE)
+    const isOpen = OPEN.some((pattern) => pattern.test(nameOf(endpoint)))
+    if (found === undefined && !isOpen) missing.push(nameOf(endpoint))
+    else if (isOpen) t.equal(found, undefined, nameOf(endpoint))
+    else t.strictSame(found, { rows: rowsOf(endpoint, PAGE), detail: 'outage' }, nameOf(endpoint))
+  }
+  t.strictSame(missing, [], `${missing.length} of ${collections.length} collections`)
+})
+
+t.test('from a response that lacks rows, or shows only some fields, nothing is computed', async (t) => {
+  for (const endpoint of collections) {
+    for (const [name, query, total] of [
+      ['more rows than one page', { limit: '3' }, undefined],
+      ['behind the first row', { limit: '50', offset: '1' }, undefined],
+      ['another total', { limit: '50' }, 9],
+      ['another total than rows, within the limit', { limit: '50' }, 4],
+      ...('select' in endpoint.query ? [['selected fields', { limit: '50', select: 'id' }, undefined] as const] : []),
+    ] as const) {
+      t.equal(await pageInOutage(endpoint, [query], PAGE, total), undefined, `${nameOf(endpoint)}: ${name}`)
+    }
+  }
+})
+
+const endpointOf = (name: string) => collections.find((each) => nameOf(each) === name) as Endpoint
+
+t.test('filters, sorts and searches, also from a response in another order', async (t) => {
+  const agents = endpointOf('v3 /agents')
+  const ids = async (endpoint: Endpoint, stored: Query, page: Query) => {
+    const found = await pageInOutage(endpoint, [stored], page)
+    return found && (found.rows as { readonly id: string }[]).map(({ id }) => id)
+  }
+  t.strictSame(await ids(agents, {}, { sort: '-id', limit: '2' }), ['005', '004'])
+  t.strictSame(await ids(agents, {}, { q: 'id>3' }), ['004', '005'])
+  t.strictSame(await ids(endpointOf('v3 /sca/:agent_id/checks/:policy_id'), {}, { q: 'id>3' }), ['004', '005'])
+  t.strictSame(await ids(agents, { sort: '-name', limit: '400' }, { limit: '2' }), ['001', '002'], 'the default sort')
+  const lists = endpointOf('v3 /lists')
+  t.strictSame(await ids(lists, {}, { sort: '-path', limit: '2' }), ['005', '004'])
+  t.strictSame(await ids(lists, {}, { path: 'path 2' }), ['002'])
+  t.equal(await ids(lists, {}, { path: 'path 6' }), undefined, 'the manager reports a missing list')
+  t.equal(await ids(lists, { sort: '-path' }, { limit: '2' }), undefined, 'the order of all lists is not known')
+  t.equal(await ids(lists, { limit: '5' }, { limit: '2' }), undefined, 'the total counts the page')
+  const groups = endpointOf('v4 /groups')
+  t.equal(await ids(groups, {}, { groups_list: 'name 1,other' }), undefined, 'the manager reports a missing group')
+})
+
+t.test('another replica finds the response', async (t) => {
+  const clock = new ManualClock()
+  const memory = createMemoryStore({ bytes: () => 1 << 20, elapsed: clock.read })
+  const parts = new Map<string, Buffer>()
+  const shared: SharedParts = {
+    set: async (name, _id, bytes) => parts.set(name, bytes) === parts,
+    get: async (name) => parts.get(name),
+  }
+  const options = { lifetimesOf, clock: clock.read, store: { ...memory, parts: shared } }
+  const [one, other] = [replica(options), replica(options)]
+  const agents = endpointOf('v3 /agents')
+  one.nodes.respond = ({ query }) => pageOf(agents, query)
+  for (let round = 0; round < 3; round += 1) {
+    await one.read(requestOf(agents, { limit: '50' }))
+    clock.advance(10_000)
+  }
+  other.nodes.respond = fail
+  clock.advance(HOUR)
+  t.match(await pageOrNone(other.read, requestOf(agents, PAGE)), { detail: 'outage' })
+})
+
+t.test('a user gets no rows that another user may read', async (t) => {
+  const { read, nodes, clock } = replica({
+    lifetimesOf,
+    key: () => ({ secret: 'secret', policy: '1', perUser: true }),
+  })
+  const groups = endpointOf('v4 /groups')
+  const alice: Caller = { name: 'alice', permissions: [] }
+  nodes.respond = ({ query }) => pageOf(groups, query)
+  await read(requestOf(groups, {}, alice))
+  nodes.respond = fail
+  clock.advance(HOUR)
+  t.match(await pageOrNone(read, requestOf(groups, PAGE, alice)), { detail: 'outage' })
+  t.equal(await pageOrNone(read, requestOf(groups, PAGE, { ...alice, name: 'bob' })), undefined)
+})
+
+t.test('nothing older than an acknowledged write', async (t) => {
+  const { read, nodes, clock, store } = replica({ lifetimesOf })
+  const agents = endpointOf('v3 /agents')
+  nodes.respond = ({ query }) => pageOf(agents, query)
+  await read(requestOf(agents, {}))
+  await (await store.fence(['collection:agents'])).lift([])
+  nodes.respond = fail
+  clock.advance(HOUR)
+  t.equal(await pageOrNone(read, requestOf(agents, PAGE)), undefined)
+})
+
+t.test('while nodes answer, nothing is computed from it', async (t) => {
+  const { read, nodes } = replica({ lifetimesOf })
+  const agents = endpointOf('v3 /agents')
+  nodes.respond = ({ query }) => pageOf(agents, query)
+  await read(requestOf(agents, {}))
+  await read(requestOf(agents, PAGE))
+  t.equal(nodes.calls, 2)
+})
