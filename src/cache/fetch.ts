@@ -155,7 +155,9 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
     const work = { onStart, run, continuesWithoutCallers: true }
     const suffix = source === undefined ? '' : ` stored${source.isOnlySource ? ', no other source' : ''}`
     const id = `${sharedId(context)}${suffix}`
-    return (await computations.join(id, context.request.client, work)).value
+    // Without its flow: the request needs no node.
+    const { signal, presence } = context.request.client
+    return (await computations.join(id, { signal, ...(presence && { presence }) }, work)).value
   }
 }
 

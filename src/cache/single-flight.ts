@@ -135,9 +135,9 @@ class Flight<T> {
     this.outcome.then(listener, listener)
   }
 
-  async join({ signal, presence }: RequestClient): Promise<T> {
+  async join({ signal, presence, flow }: RequestClient): Promise<T> {
     this.#callers += 1
-    const leave = this.presence.join(presence)
+    const leave = this.presence.join(presence, flow?.isBulk)
     try {
       return await withTimeout<T, never>(this.outcome, Number.POSITIVE_INFINITY, undefined as never, signal)
     } finally {

@@ -19,8 +19,13 @@ export function nodeOfAgent(row: unknown): string | undefined {
 
 /** A client that needs no node for this long has used little lately (milliseconds). */
 export const PAUSE_MS = 500
-/** The end of a flow whose client always has a request waiting. */
-export const BULK_MARK = '+'
+/** Who causes a call. `party`: the user and its address. */
+export interface ClientFlow {
+  readonly party: string
+  readonly connection: number | string
+  /** The client has had a request waiting for long. */
+  readonly isBulk?: boolean
+}
 
 /** One call to one node. The node is given by its name, never by its address. */
 export interface NodeCall {
@@ -44,8 +49,8 @@ export interface NodeCall {
   /** Decides which calls are sent first if the node is at its limit. `own`: a probe or a login, before those of clients. */
   readonly priority: Priority | 'own'
   readonly caller: string
-  /** The user, its address and its connection, with spaces between them: queued calls take turns. Absent: one of the caller's. */
-  readonly flow?: string
+  /** Queued calls of flows take turns. Absent: one of the caller's. */
+  readonly flow?: ClientFlow
   /** Method and path of the record, as a template: calls of one endpoint take about the same time. */
   readonly endpoint: string
   /** The asked node passes the call on. Absent: it carries out the call itself. */

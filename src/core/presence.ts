@@ -13,8 +13,6 @@ export interface ClientPresence {
   readonly isAwaited?: boolean
   /** How many interactive clients wait for the response. Absent: one at most. */
   readonly interactiveClients?: number
-  /** Whether the client always has a request waiting. */
-  readonly isBulk?: boolean
   /** Calls the listener after each change, until the returned function is called. */
   onChange(listener: () => void): () => void
   /** Calls the listener when a second interactive client waits, until the returned function is called. */
@@ -26,7 +24,6 @@ export interface ClientPresence {
 export class Presence implements ClientPresence {
   #state: PresenceState = 'connected'
   readonly #listeners = new Set<() => void>()
-  isBulk = false
 
   get state(): PresenceState {
     return this.#state
@@ -58,10 +55,10 @@ export class SharedPresence extends Presence {
   }
 
   /** Returns the function with which the member leaves. `member` is absent for work of the edge, which is never abandoned. */
-  join(member: ClientPresence | undefined): () => void {
+  join(member: ClientPresence | undefined, isBulk = false): () => void {
     const isAwaited = () => member?.isAwaited !== false
     this.#members.add(isAwaited)
-    const isInteractive = isAwaited() && member?.isBulk !== true
+    const isInteractive = isAwaited() && !isBulk
     if (isInteractive) this.interactiveClients += 1
     if (isInteractive && this.interactiveClients === 2) for (const listener of this.#onShare) listener()
     if (member === undefined) this.pin()

@@ -1,5 +1,5 @@
 import type { Endpoint, Priority, ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
-import type { NodeToken } from './node-call.ts'
+import type { ClientFlow, NodeToken } from './node-call.ts'
 import type { ClientPresence } from './presence.ts'
 import type { EdgeResponse } from './response.ts'
 import type { Trace } from './trace.ts'
@@ -147,8 +147,8 @@ export interface CallerSession {
 export interface RequestClient {
   /** Other requests may join. */
   readonly isShared?: true
-  /** The user, its address and its connection. Absent: the request is work of the edge. */
-  readonly flow?: string
+  /** Absent: the request is work of the edge. To be read if it needs a node: such requests show who is bulk. */
+  readonly flow?: ClientFlow
   /** Aborted when none of them waits any more. Made when it is first read: a cache hit needs none. */
   readonly signal: AbortSignal
   /** Whether a call that is not sent yet is still awaited. Absent: it always is, because it is work of the edge. */

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Endpoint, Priority, ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
 import { allows } from '../core/access.ts'
-import { BULK_MARK } from '../core/node-call.ts'
+import type { ClientFlow } from '../core/node-call.ts'
 import { Presence } from '../core/presence.ts'
 import {
   type Caller,
@@ -77,7 +77,7 @@ abstract class ClientRequest<E extends Endpoint> implements RequestClient {
   readonly client: RequestClient = this
   readonly #connection: ReadParts['client']
   readonly #address: string
-  #flow: string | undefined
+  #flow: ClientFlow | undefined
   #signal: AbortSignal | undefined
   #presence: Presence | undefined
   declare readonly trace?: Trace
@@ -97,12 +97,10 @@ abstract class ClientRequest<E extends Endpoint> implements RequestClient {
     if (trace !== undefined) this.trace = trace
   }
 
-  get flow(): string {
+  get flow(): ClientFlow {
     if (this.#flow === undefined) {
       const party = `${this.caller.name} ${this.#address}`
-      const { connection, isBulk } = useConnection(this.#connection?.response, party)
-      this.presence.isBulk = isBulk
-      this.#flow = `${party} ${connection}${isBulk ? BULK_MARK : ''}`
+      this.#flow = { party, ...useConnection(this.#connection?.response, party) }
     }
     return this.#flow
   }

@@ -15,7 +15,7 @@
  * `BURST_MS`; of parties beyond it, that with the least `served`. The same rule chooses the flow of the party, but a read that
  * several of its interactive clients await (`shared`) comes first.
  */
-import { BULK_MARK, type NodeCall, PAUSE_MS } from '../core/node-call.ts'
+import { type NodeCall, PAUSE_MS } from '../core/node-call.ts'
 import { isShared } from '../core/presence.ts'
 
 /** More node time than a page of a dashboard needs. */
@@ -64,9 +64,10 @@ export class Flows {
   /** Must be followed by `leave`, with `start` before it if the call gets a slot. */
   enter(call: CallOfFlow, now: number): FlowCall {
     this.#forgetIdle(now)
-    const party = call.flow === undefined ? undefined : this.#get(partyOf(call.flow), 'party')
-    const caller = call.flow === undefined ? this.#get(call.caller, 'edge') : this.#get(call.flow, 'client', party)
-    if (call.flow?.endsWith(BULK_MARK)) caller.recent = Math.max(caller.recent, BURST_MS)
+    const { flow: of } = call
+    const party = of && this.#get(of.party, 'party')
+    const caller = of ? this.#get(`${of.party} ${of.connection}`, 'client', party) : this.#get(call.caller, 'edge')
+    if (of?.isBulk) caller.recent = Math.max(caller.recent, BURST_MS)
     const isRefresh = call.presence?.isAwaited === false && !isBulkFlow(caller)
     const ownerOf = () => {
       if (party === undefined) return caller
@@ -173,11 +174,6 @@ function charge(call: FlowCall, ms: number): void {
     each.recent += ms
     each.served += ms
   }
-}
-
-/** Returns the user and the address of a flow. */
-function partyOf(flow: string): string {
-  return flow.slice(0, Math.max(0, flow.lastIndexOf(' '))) || flow
 }
 
 /** Returns the page that a call reads, if its URL has an offset or a limit. */

@@ -10,7 +10,7 @@ import type { CacheGroup } from '../../../src/catalogue/endpoint.ts'
 import { schema } from '../../../src/config/schema.ts'
 import { parseValues, validate } from '../../../src/config/validate.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
-import { BULK_MARK, type NodeSlots, type SharedSlots } from '../../../src/core/node-call.ts'
+import type { ClientFlow, NodeSlots, SharedSlots } from '../../../src/core/node-call.ts'
 import { Presence } from '../../../src/core/presence.ts'
 import type { EdgeRead, RequestClient } from '../../../src/core/request.ts'
 import { startDeadline } from '../../../src/core/timing.ts'
@@ -204,8 +204,8 @@ export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, wa
         new ConcurrencyLimiter(NODES[at] ?? '', own, { limits: () => limits, clock, budget: () => undefined }),
     )
     const [limiter] = limiters as [ConcurrencyLimiter]
-    const limiterFor = ({ endpoint: { target } }: EdgeRead): ConcurrencyLimiter =>
-      (target.kind === 'anyNode' ? limiters.find(({ free }) => free > 0) : undefined) ?? limiter
+    const limiterFor = ({ endpoint: { target }, client: { flow } }: EdgeRead): ConcurrencyLimiter =>
+      (target.kind === 'anyNode' && !flow?.isBulk ? limiters.find(({ free }) => free > 0) : undefined) ?? limiter
     const parts = replica({
       store,
       clock,
@@ -272,7 +272,7 @@ export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, wa
     const name = `${user} 127.0.0.1`
     const use = uses.get(connection) ?? new ConnectionCallers()
     uses.set(connection, use)
-    let flow: string | undefined
+    let flow: ClientFlow | undefined
     let endUse = (_: number) => {}
     const requestClient: RequestClient = {
       presence,
@@ -282,8 +282,7 @@ export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, wa
         if (flow !== undefined) return flow
         const begun = use.begin(name, clock())
         endUse = begun.end
-        presence.isBulk = begun.isBulk
-        flow = `${name} ${party}${connection}${begun.isBulk ? BULK_MARK : ''}`
+        flow = { party: name, connection: `${party}${connection}`, isBulk: begun.isBulk }
         return flow
       },
     }

@@ -6,7 +6,7 @@ import { Presence, SharedPresence } from '../../../src/core/presence.ts'
 import { type Flow, Flows, isBulkFlow } from '../../../src/upstream/flows.ts'
 import type { LimitedCall } from '../../../src/upstream/limiter.ts'
 import { CallQueue, type Queueable } from '../../../src/upstream/queue.ts'
-import { Agenda, type Arrival, createLimiter, deadlineIn, run, settled, spread } from './limiter-simulation.ts'
+import { Agenda, type Arrival, createLimiter, deadlineIn, flowOf, run, settled, spread } from './limiter-simulation.ts'
 
 interface Client {
   readonly name: string
@@ -40,7 +40,7 @@ async function serve(clients: readonly Client[], inFlight: number, duration: num
     const call: LimitedCall = {
       priority: 'interactive',
       caller: 'ann',
-      flow: name,
+      flow: flowOf(name),
       path: '/',
       endpoint: `GET /${takes}`,
     }
@@ -110,7 +110,7 @@ t.test('bulk has at most half of the slots while an interactive call waits, and 
 t.test('a later page of a collection is bulk, the first one and other lists are not', (t) => {
   const flows = new Flows()
   const isBulk = (path: string, now: number) => {
-    const call = flows.enter({ caller: 'ann', flow: 'ann 1', path }, now)
+    const call = flows.enter({ caller: 'ann', flow: flowOf('ann 1'), path }, now)
     const result = isBulkFlow(call.flow)
     flows.leave(call, 10, now)
     return result
@@ -128,9 +128,9 @@ t.test('a later page of a collection is bulk, the first one and other lists are 
 })
 
 t.test('a connection of its own makes a client of a shared account a flow of its own', async (t) => {
-  const crowd = spread(40, 1, { priority: 'interactive', takes: 100, flow: 'dashboard 10.0.0.1 1' })
+  const crowd = spread(40, 1, { priority: 'interactive', takes: 100, flow: flowOf('dashboard 10.0.0.1 1') })
   const { results } = await run(
-    [...crowd, { at: 10, priority: 'interactive', takes: 100, flow: 'dashboard 10.0.0.1 2' }],
+    [...crowd, { at: 10, priority: 'interactive', takes: 100, flow: flowOf('dashboard 10.0.0.1 2') }],
     {
       inFlight: 1,
     },
@@ -142,7 +142,7 @@ t.test('flows without calls are forgotten', (t) => {
   const flows = new Flows()
   const seen = new Set<Flow>()
   for (let now = 0; now < 10 * PAUSE_MS; now += PAUSE_MS) {
-    const call = flows.enter({ caller: 'ann', flow: 'ann 1', path: '/agents' }, now)
+    const call = flows.enter({ caller: 'ann', flow: flowOf('ann 1'), path: '/agents' }, now)
     seen.add(call.flow)
     flows.leave(call, 5_000, now)
   }
@@ -151,14 +151,14 @@ t.test('flows without calls are forgotten', (t) => {
 })
 
 const callOf = (user: string, connection: number, at: number): Arrival => {
-  return { at, priority: 'interactive', takes: 100, flow: `${user} 10.0.0.1 ${connection}` }
+  return { at, priority: 'interactive', takes: 100, flow: flowOf(`${user} 10.0.0.1 ${connection}`) }
 }
 
 t.test('a client with many connections takes turns with others as one party', async (t) => {
   const script = Array.from({ length: 40 }, (_, at) => callOf('script', at, 1))
   const people = Array.from({ length: 4 }, (_, at) => callOf('dashboard', at, 10 + at))
   const { results } = await run([...script, ...people], { inFlight: 1 })
-  const waits = results.filter(({ arrival }) => arrival.flow?.startsWith('dashboard')).map(({ waited }) => waited)
+  const waits = results.filter(({ arrival }) => arrival.flow?.party.startsWith('dashboard')).map(({ waited }) => waited)
   t.same(waits.length, 4)
   t.ok(
     waits.every((waited, at) => waited <= 100 * 2 * (at + 1)),
@@ -182,7 +182,7 @@ t.test('refreshes that no client awaits do not make their connection bulk', (t) 
   const presence = new SharedPresence()
   presence.pin()
   const enter = (isRefresh: boolean, at: number) => {
-    return flows.enter({ caller: 'ann', flow: 'ann 1 1', path: '/agents', ...(isRefresh && { presence }) }, at)
+    return flows.enter({ caller: 'ann', flow: flowOf('ann 1 1'), path: '/agents', ...(isRefresh && { presence }) }, at)
   }
   for (let at = 0; at < 20; at += 1) flows.leave(enter(true, 500 * at), 1_000, 500 * at)
   t.notOk(isBulkFlow(enter(true, 10_000).flow))
@@ -254,7 +254,7 @@ t.test('a call is not rejected because of queued calls that it goes before', asy
 t.test('in a full queue, of flows with equally many calls a walk gives way before a client that is bulk', (t) => {
   const flows = new Flows()
   const enter = (connection: number, path: string) =>
-    flows.enter({ caller: 'ann', flow: `ann 10.0.0.1 ${connection}`, path }, 0).flow
+    flows.enter({ caller: 'ann', flow: flowOf(`ann 10.0.0.1 ${connection}`), path }, 0).flow
   const walkOf = (connection: number) =>
     [0, 20].map((offset) => enter(connection, `/agents?limit=20&offset=${offset}`)).at(-1)
   const walks = [walkOf(1), walkOf(2)]

@@ -1,4 +1,5 @@
 /** Simulates a limiter with a virtual clock: arrivals, calls of known duration, deadlines. No real time passes. */
+import type { ClientFlow } from '../../../src/core/node-call.ts'
 import type { Deadline } from '../../../src/core/timing.ts'
 import { type Acquisition, ConcurrencyLimiter, type LimitedCall } from '../../../src/upstream/limiter.ts'
 
@@ -138,4 +139,12 @@ export function deadlineIn(timeout: number, clock: () => number, agenda: Agenda)
 /** Resolves after all promises that can settle now have settled. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 6; turn += 1) await null
+}
+
+/** Returns the flow of a text such as `ann 127.0.0.1 7`; with `+` at its end it is bulk. */
+export function flowOf(text: string): ClientFlow {
+  const [party = text, connection = ''] = text.includes(' ')
+    ? [text.slice(0, text.lastIndexOf(' ')), text.slice(text.lastIndexOf(' ') + 1)]
+    : []
+  return { party, connection, isBulk: text.endsWith('+') }
 }

@@ -1,9 +1,8 @@
 /** Within the calls of one user at one address, a read that several interactive clients await comes first. */
 import t from 'tap'
-import { BULK_MARK } from '../../../src/core/node-call.ts'
 import { Presence, SharedPresence } from '../../../src/core/presence.ts'
 import type { ConcurrencyLimiter, LimitedCall } from '../../../src/upstream/limiter.ts'
-import { Agenda, createLimiter, deadlineIn, settled } from './limiter-simulation.ts'
+import { Agenda, createLimiter, deadlineIn, flowOf, settled } from './limiter-simulation.ts'
 
 interface Rig {
   readonly limiter: ConcurrencyLimiter
@@ -29,7 +28,7 @@ function rig(): Rig {
       const call: LimitedCall = {
         priority: 'interactive',
         caller: 'ann',
-        flow,
+        flow: flowOf(flow),
         path: `/${name}`,
         endpoint: `GET /${name}`,
         ...(presence !== undefined && { presence }),
@@ -57,7 +56,7 @@ function rig(): Rig {
 function clients(interactive: number, bulk = 0): SharedPresence {
   const presence = new SharedPresence()
   for (let at = 0; at < interactive; at += 1) presence.join(new Presence())
-  for (let at = 0; at < bulk; at += 1) presence.join(Object.assign(new Presence(), { isBulk: true }))
+  for (let at = 0; at < bulk; at += 1) presence.join(new Presence(), true)
   return presence
 }
 
@@ -89,7 +88,7 @@ t.test('a read of one interactive client and of bulk ones waits for its turn', a
 t.test('a read of a bulk client comes after all others of its user', async (t) => {
   const { ask, drain } = rig()
   await ask('first', 'ann 127.0.0.1 0')
-  await ask('bulk', `ann 127.0.0.1 1${BULK_MARK}`)
+  await ask('bulk', 'ann 127.0.0.1 1+')
   for (const [at, name] of QUEUED.entries()) await ask(name, `ann 127.0.0.1 ${at + 2}`)
   t.strictSame(await drain(), ['first', ...QUEUED, 'bulk'])
 })
