@@ -67,7 +67,8 @@ function masterFirst(
 /**
  * Every node answers from its own copy. While the master has no free slot and a worker has one, the worker is the first
  * candidate if its copy is certainly current: its answer costs the master nothing. A request without a time limit goes to
- * the master, because the worker could keep it forever. A read that a worker would hand on to the master gets no such
+ * the master, because the worker could keep it forever. A bulk read waits for the master: the workers' slots are left to
+ * others, whose calls would be slow beside bulk on every node. A read that a worker would hand on to the master gets no such
  * candidate, because it costs the master as much as before, and the worker too.
  */
 function freeNodeFirst(request: EdgeRequest, view: ClusterView): readonly Candidate[] {
@@ -76,6 +77,7 @@ function freeNodeFirst(request: EdgeRequest, view: ClusterView): readonly Candid
   if (copies === 'lagging') return masterFirst(request, view, undefined)
   const candidates = masterFirst(request, view, path)
   if (copies !== 'current' || request.waitForComplete || view.freeSlots(view.master().name) > 0) return candidates
+  if (request.client.flow?.isBulk) return candidates
   const connected = workersInTurn(request, view).filter(({ isDisconnected }) => isDisconnected !== true)
   const free = connected.find(({ name }) => view.freeSlots(name) > 0)?.name
   if (free === undefined) return candidates

@@ -53,6 +53,17 @@ t.test('the master first, then workers that pass the request on', (t) => {
   t.end()
 })
 
+t.test('bulk reads wait for the busy master, whose work they would slow down', (t) => {
+  const flow = { party: 'ann 127.0.0.1', connection: 1 }
+  const first = (isBulk: boolean) => {
+    const client = { signal: new AbortController().signal, flow: { ...flow, isBulk } }
+    return route(edgeRequest('GET', '/rules', { copies: 'current', client }), busy('boss'))[0]?.node
+  }
+  t.equal(first(true), 'boss')
+  t.equal(first(false), 'w2')
+  t.end()
+})
+
 t.test('a worker with a free slot relieves a busy master of reads that every node answers', (t) => {
   const copies = 'current'
   const rules = edgeRequest('GET', '/rules', { copies })
