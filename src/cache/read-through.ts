@@ -14,6 +14,7 @@ import {
   type AgedResponse,
   type EnvelopeResponse,
   type Hit,
+  type Lookup,
   type ReadResponse,
   responseOf,
   type StoredOrigin,
@@ -107,12 +108,12 @@ function respond(path: ReadPath, context: ReadContext): ReadResponse | Promise<R
  */
 function respondWithoutRedis(path: ReadPath, context: ReadContext): ReadResponse | Promise<ReadResponse> {
   const { ports, fetcher } = path
-  const { request, target } = context
+  const { request } = context
   const isServed = servesWithoutRedis(ports, context) && request.reuse === 'allowed' && nodeOf(request) === undefined
   if (!isServed) return fetcher.fetchLatest(context, false).then(({ response }) => response)
-  const stored = serveLocal(path, context)(target)
-  if (stored === undefined) return computeOrCall(path, context)
   const lookup = lookUpWithoutRedis(ports, context)
+  const stored = serveFound(path, context, lookup)
+  if (stored === undefined) return computeOrCall(path, context)
   if (lookup?.kind === 'hit' && lookup.age >= lookup.response.ttl) {
     const wait = ports.waitForRead(request, ports.waiting.others)
     refreshSoon(path, { ...context, lookup }, wait, storageLifetime(lookup.response) - lookup.age)
@@ -139,24 +140,31 @@ async function computeOrCall(path: ReadPath, context: ReadContext): Promise<Read
 }
 
 /** Returns what serves the local tier while Redis is unreachable. `failure`: why the nodes did not answer; absent: they were not asked. */
-function serveLocal({ ports, fetcher }: ReadPath, context: ReadContext, failure?: StaleReason) {
-  return ({ key, tags }: Pick<CacheTarget, 'key' | 'tags'>): ReadResponse | undefined => {
-    const found = ports.store.lookupWithoutRedis?.(key, tags)
-    if (found?.kind !== 'hit') return undefined
-    const { ttl, staleInOutage } = found.response
-    if (ports.isOnlyReplica()) {
-      if (failure !== undefined) return serveStale(context, found, { status: { fwd: 'uri-miss' }, reason: failure })
-      if (found.age < ttl) return serve(found, { hit: true })
-    }
-    const { withoutRedis } = lifetimesOf(ports, context)
-    if (withoutRedis === undefined) return undefined
-    const rule = staleRuleOf(context.target.policy, errorNumberOf(found.response))
-    // A status is not served because nodes fail, except in an outage; and clients must see the error of a node that answers.
-    const isRefused = (failure !== undefined && rule !== 'allowed') || fetcher.wasRefused(context)
-    const usual = rule === 'never' || isRefused ? 0 : withoutRedis
-    const bound = failure !== undefined && isOutage(context, failure) ? staleInOutage : usual
-    return found.age < ttl + bound ? serve(found, { hit: true, detail: WITHOUT_REDIS }) : undefined
+function serveLocal(path: ReadPath, context: ReadContext, failure?: StaleReason) {
+  return ({ key, tags }: Pick<CacheTarget, 'key' | 'tags'>): ReadResponse | undefined =>
+    serveFound(path, context, path.ports.store.lookupWithoutRedis?.(key, tags), failure)
+}
+
+function serveFound(
+  { ports, fetcher }: ReadPath,
+  context: ReadContext,
+  found: Lookup | undefined,
+  failure?: StaleReason,
+): ReadResponse | undefined {
+  if (found?.kind !== 'hit') return undefined
+  const { ttl, staleInOutage } = found.response
+  if (ports.isOnlyReplica()) {
+    if (failure !== undefined) return serveStale(context, found, { status: { fwd: 'uri-miss' }, reason: failure })
+    if (found.age < ttl) return serve(found, { hit: true })
   }
+  const { withoutRedis } = lifetimesOf(ports, context)
+  if (withoutRedis === undefined) return undefined
+  const rule = staleRuleOf(context.target.policy, errorNumberOf(found.response))
+  // A status is not served because nodes fail, except in an outage; and clients must see the error of a node that answers.
+  const isRefused = (failure !== undefined && rule !== 'allowed') || fetcher.wasRefused(context)
+  const usual = rule === 'never' || isRefused ? 0 : withoutRedis
+  const bound = failure !== undefined && isOutage(context, failure) ? staleInOutage : usual
+  return found.age < ttl + bound ? serve(found, { hit: true, detail: WITHOUT_REDIS }) : undefined
 }
 
 function respondFromHit(path: ReadPath, context: ReadContext, hit: Hit): ReadResponse | Promise<ReadResponse> {
