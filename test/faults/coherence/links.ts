@@ -66,17 +66,22 @@ export interface LinkChaosOptions {
   readonly random: Random
   /** The only kind of fault to inject; all kinds if absent. */
   readonly only?: string
+  /** One link at a time has a fault, and for longer than what is stored is fresh. */
+  readonly isLong?: boolean
 }
 
 /** Shorter and longer than the lease of the local tier, and than the time after which a writer takes Redis for lost. */
 const MIN_FAULT_MS = 500
 const MORE_FAULT_MS = 4000
 const MAX_PAUSE_MS = 800
+const LONG_FAULT_MS = 12_000
+/** A replica uses Redis again 2 s after a fault, and needs time to store what it serves without it. */
+const RECOVERED_MS = 4000
 /** Share of the turns in which a second link has a fault at the same time. */
 const TWO_LINKS = 0.4
 
 /** Draws kinds and links. Each kind befalls each link once before any is repeated. */
-export function startLinkFaults({ links, random, only }: LinkChaosOptions): LinkChaos {
+export function startLinkFaults({ links, random, only, isLong = false }: LinkChaosOptions): LinkChaos {
   const kinds = Object.keys(linkFaults).filter((kind) => kind === (only ?? kind))
   const cells = kinds.flatMap((kind) => links.map((link) => ({ kind, link, times: 0, affected: 0 })))
   if (cells.length === 0) throw new RangeError(`there is no fault of links "${only}"`)
@@ -86,16 +91,16 @@ export function startLinkFaults({ links, random, only }: LinkChaosOptions): Link
     const least = Math.min(...free.map(({ times }) => times))
     return random.of(free.filter(({ times }) => times === least))
   }
-  const pause = () => random.below(MAX_PAUSE_MS)
+  const pause = () => (isLong ? RECOVERED_MS : random.below(MAX_PAUSE_MS))
   const loop = loopFaults(pause, async (wait) => {
     const drawn: typeof cells = []
-    for (const _ of random.chance(TWO_LINKS) && links.length > 1 ? [1, 2] : [1]) {
+    for (const _ of !isLong && random.chance(TWO_LINKS) && links.length > 1 ? [1, 2] : [1]) {
       const cell = drawCell()
       drawn.push(cell)
       faulty.add(cell.link)
       await cell.link.proxy.set(linkFaults[cell.kind]?.(random) ?? { kind: 'pass' })
     }
-    await wait(MIN_FAULT_MS + random.below(MORE_FAULT_MS))
+    await wait(isLong ? LONG_FAULT_MS : MIN_FAULT_MS + random.below(MORE_FAULT_MS))
     for (const cell of drawn) {
       cell.times += 1
       cell.affected += cell.link.proxy.affected()

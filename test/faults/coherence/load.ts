@@ -31,6 +31,8 @@ export interface LoadOptions {
    * not hold up the reads of the others.
    */
   readonly bound?: boolean
+  /** Whether callers write now. Otherwise they read instead. Absent: they always do. */
+  readonly mayWrite?: () => boolean
   /** Called regularly. True: no further operation begins. */
   readonly enough: (history: readonly Operation[]) => boolean
   /** Whether the load goes on after its number of operations, as long as it is not enough. Default: no. */
@@ -245,7 +247,8 @@ export function startLoad(options: LoadOptions): Running {
       begun += 1
       if (begun % LOOK_EVERY === 0) enough = options.enough(history)
       const by = (options.bound ? replicas[index % replicas.length] : undefined) ?? random.of(replicas)
-      const answered = random.chance(share) ? await write(by) : await read(by)
+      const writes = random.chance(share) && options.mayWrite?.() !== false
+      const answered = writes ? await write(by) : await read(by)
       // A killed replica refuses at once. Without this pause it would take most of the operations.
       if (!answered) await pause(AFTER_REFUSAL)
       else if (options.interval !== undefined) await pause(options.interval)

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CacheStore, NewEntry, WriteFence } from '../../../src/cache/stores/contract.ts'
 import type { Hit, Lookup, StoredRead, TagEpochs } from '../../../src/core/response.ts'
+import type { RunOptions } from './run.ts'
 
 type Around = <S extends CacheStore>(store: S) => S
 
@@ -10,10 +11,12 @@ export const IMPATIENT = 'no waiting for Redis'
 const ATTEMPT_MS = 50
 
 /** Found only in a run of the worst hour with this fault: of single links, or of all nodes. */
-export const worstHourPlanted: Readonly<Record<string, { readonly chaos: string } | { readonly links: string }>> = {
+export const worstHourPlanted: Readonly<
+  Record<string, { readonly chaos: string } | Pick<RunOptions, 'links' | 'writesInFaults'>>
+> = {
   'old in an outage': { chaos: 'nodes refuse' },
   'no mark without Redis': { links: 'partition' },
-  'no mark of computed reads': { links: 'partition' },
+  'no mark of computed reads': { links: 'partition', writesInFaults: true },
   'own writes forgotten without Redis': { links: 'partition' },
 }
 

@@ -37,6 +37,13 @@ export interface RunOptions {
    * worst hour too.
    */
   readonly worstHour?: boolean
+  /** In the worst hour: the setting `cache.withoutRedis`. Default: `stale`. */
+  readonly withoutRedis?: 'call' | 'stale'
+  /**
+   * One link at a time has a fault, for longer than what is stored is fresh, and callers write only meanwhile: snapshots are
+   * there when it begins.
+   */
+  readonly writesInFaults?: boolean
   /** The folder of another build of the edge, which the first replica runs. */
   readonly beside?: string | undefined
   /** A key of `planted`, or `no bypass`. The run ends at the first violation. */
@@ -78,6 +85,7 @@ export async function run(options: RunOptions): Promise<Report> {
     fault,
     links: linkOption = false,
     reads,
+    writesInFaults = false,
   } = options
   const heedsBypass = fault !== 'no bypass'
   const layout = options.contracts === 'both' ? 'v4' : 'v3'
@@ -115,6 +123,7 @@ export async function run(options: RunOptions): Promise<Report> {
       patience: linkOption === false ? PATIENCE_MS : LINK_TIMES.patience,
       bound: linkOption !== false,
       ...(reads && { reads }),
+      ...(writesInFaults && { mayWrite: () => linkChaos?.isFaulty() === true }),
       onOutcome: observe,
       enough: isOver,
       isUnfinished: (counted) => linkChaos?.isComplete() === false || options.until?.(counted) === false,
@@ -130,7 +139,7 @@ export async function run(options: RunOptions): Promise<Report> {
     if (linkOption !== false) {
       const only = typeof linkOption === 'string' ? { only: linkOption } : {}
       const affected = typeof linkOption === 'string' ? links.filter(({ to }) => to === 'Redis') : links
-      linkChaos = startLinkFaults({ links: affected, random: createRandom(seed + 1), ...only })
+      linkChaos = startLinkFaults({ links: affected, random: createRandom(seed + 1), isLong: writesInFaults, ...only })
       loops.push(linkChaos)
     }
     const { history, ...counted } = await load.finished
@@ -154,14 +163,23 @@ export async function run(options: RunOptions): Promise<Report> {
 }
 
 async function startReplicas(
-  { replicas: count = 3, links: linkOption = false, beside, fault, isRecorded, contracts, worstHour }: RunOptions,
+  {
+    replicas: count = 3,
+    links: linkOption = false,
+    beside,
+    fault,
+    isRecorded,
+    contracts,
+    worstHour,
+    withoutRedis = 'stale',
+  }: RunOptions,
   upstream: string,
   redis: RedisServer,
 ): Promise<{ replicas: Replica[]; links: Link[] }> {
   const cache = {
     ...(!isRecorded && { snapshots: { groups: ['agents'] } }),
     // Short: an outage begins after it. With links, writers wait for the lease of a replica that serves what is older.
-    ...(worstHour && { ttl: { agents: linkOption === false ? '500ms' : '10s' }, outage: '1h', withoutRedis: 'stale' }),
+    ...(worstHour && { ttl: { agents: linkOption === false ? '500ms' : '10s' }, outage: '1h', withoutRedis }),
   }
   const links: Link[] = []
   const start = async (_: unknown, at: number): Promise<Replica> => {

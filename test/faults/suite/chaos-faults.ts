@@ -127,6 +127,7 @@ export const chaosFaults: Readonly<Record<string, ChaosFault>> = {
   'node drips': node({ kind: 'drip', ms: 20 }),
   'node half-closes': node({ kind: 'halfClose' }),
   ...ofLinks,
+  'one replica without Redis': link('partition', 'Redis'),
   // The links of all replicas to one node. The other nodes are as quick as before.
   'node slow': async ({ links }, ms, target) => {
     const names = [...new Set(links.filter(({ to }) => to === 'node').map(({ name }) => name.split(' – ')[1]))]
@@ -190,6 +191,7 @@ export const chaosFaults: Readonly<Record<string, ChaosFault>> = {
 /** Faults that take this many times as long as the others, up to two minutes. */
 export const longFaults: Readonly<Record<string, number>> = {
   'Redis stalled': 6,
+  'one replica without Redis': 6,
   'outage of minutes': 20,
   'outage of minutes, nodes hang': 20,
   'outage of minutes, Redis stalled': 20,

@@ -49,6 +49,8 @@ export interface ChaosOptions {
   readonly replicas?: number
   /** `both`: each replica has a port for each contract in front of the v4 layout. There are no joined reads then. */
   readonly contracts?: 'v3' | 'both'
+  /** The setting `cache.withoutRedis`. Default: `stale`. */
+  readonly withoutRedis?: 'call' | 'stale'
   /** Milliseconds between two operations of each of the callers. */
   readonly interval?: number
 }
@@ -81,6 +83,7 @@ export async function runChaos({
   onFault,
   replicas: count = 3,
   contracts = 'v3',
+  withoutRedis = 'stale',
   interval = 20,
 }: ChaosOptions): Promise<ChaosReport> {
   const parts: { close(): Promise<unknown> }[] = []
@@ -110,7 +113,7 @@ export async function runChaos({
         cache: {
           ttl: { agents: '10s' },
           outage: '8h',
-          withoutRedis: 'stale',
+          withoutRedis,
           redis: { url: `redis://127.0.0.1:${toRedis.port}` },
         },
       }

@@ -83,7 +83,28 @@ const linkPromise: FaultPromise = {
       figures.push(figure(name, violations.length, '0', violations.length === 0))
       figures.push(none(`${of}: writes sent although refused, or twice`, wrongWrites))
     }
-    return figures
+    return planted ? figures : [...figures, ...(await partition('call')), ...(await partition('stale'))]
+
+    /** One replica cannot reach Redis, and the other one can. */
+    async function partition(withoutRedis: 'call' | 'stale'): Promise<readonly Figure[]> {
+      const least = count(OPERATIONS / 5, 500)
+      const until = (counted: { readonly withoutRedis: number }) => withoutRedis === 'call' || counted.withoutRedis > 0
+      const part = { links: 'partition', worstHour: true, withoutRedis, chaos: false, until } as const
+      const report = await run({ operations: least, seconds: 300, seed, replicas: 2, ...part })
+      const { violations, wrongWrites, reads, writes, withoutRedis: marked } = report
+      const name = `one replica without Redis, ${withoutRedis}`
+      const missing = missingProofs(report)
+      return [
+        effect(`${name}: marked reads`, missing.join('; ') || marked, missing.length === 0 && until(report)),
+        figure(
+          `${name}: wrong reads of ${reads}, with ${writes} writes`,
+          violations.length,
+          '0',
+          violations.length === 0,
+        ),
+        none(`${name}: writes sent although refused, or twice`, wrongWrites),
+      ]
+    }
   },
 }
 
