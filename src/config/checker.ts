@@ -15,7 +15,7 @@ export function settingsChecker(): ValidateFunction {
 }
 
 /** Returns Ajv as the settings need it. `code`: how it writes the code of a function. */
-function createAjv(code: NonNullable<Options['code']>): Ajv {
+export function createAjv(code: NonNullable<Options['code']>): Ajv {
   const ajv = new Ajv({
     allErrors: true,
     useDefaults: true,
