@@ -1,27 +1,34 @@
 /**
- * Reads that get no response while the node answers its probes: its databases hang, or all that its API process does not
- * answer by itself.
+ * Reads that get no response while the node answers its probes: all that its API process does not answer by itself, those of
+ * its databases, or those of one agent or endpoint.
  *
  * | group | its reads | subject |
  * |---|---|---|
  * | `databases` | of the databases of agents | the agent |
+ * | `agent` | of the database of one agent | the URL |
  * | `others` | others that the API process does not answer by itself, and that no other node may delay | the endpoint |
+ * | `endpoint` | those of one endpoint | the URL |
  *
  * A group is suspected when reads about `hangs` subjects got no response for half of their timeout, at least
- * `silence.maxWait`, and none of the group was answered since. One agent whose database is stuck, or one endpoint, is not enough.
- * The reads in flight end then. Later ones fail at once, except for trials: one at a time, about another subject at once,
- * otherwise at the times of `suspicion.ts`. Any response to a read of the group ends this.
+ * `silence.maxWait`, and none of the group was answered since. The reads in flight end then. Later ones fail at once, except for
+ * trials: one at a time, about another subject at once, otherwise at the times of `suspicion.ts`. Any response to a read of the
+ * group ends this.
  */
 import type { NodeCall } from '../../core/node-call.ts'
+import { growingLru } from '../../core/recently-used.ts'
 import { mayWaitForOther, type UpstreamCall } from '../call.ts'
 import { provesExecution, type Rejection } from '../node-response.ts'
 import type { EjectionSettings } from '../options.ts'
-import { type Admission, Suspicion } from './suspicion.ts'
+import { type Admission, type Reason, Suspicion } from './suspicion.ts'
 
-type GroupName = 'databases' | 'others'
+/** Agents and endpoints whose reads are remembered. */
+const MAX_GROUPS = 1_000
 
 interface Group {
-  readonly name: GroupName
+  readonly reason: Reason
+  /** The reads, for operators. */
+  readonly reads: string
+  readonly subjectOf: (call: NodeCall) => string
   /** What the reads without a response since the last one were about. */
   readonly lost: Set<string>
   answeredAt: number
@@ -38,89 +45,100 @@ interface StuckReadsOptions {
   readonly onAnswer: (reads: string) => void
 }
 
-const READS: Readonly<Record<GroupName, string>> = {
-  databases: 'reads of the databases of agents',
-  others: 'reads that the API process does not answer by itself',
-}
+const endpointOf = ({ endpoint }: NodeCall) => endpoint
+const agentOf = ({ agentData }: NodeCall) => `${agentData}`
+const urlOf = ({ path }: NodeCall) => path
 
 export class StuckReads {
   readonly #options: StuckReadsOptions
-  readonly #groups = { databases: newGroup('databases'), others: newGroup('others') }
+  readonly #databases = newGroup('databases', 'reads of the databases of agents', agentOf)
+  readonly #others = newGroup('others', 'reads that the API process does not answer by itself', endpointOf)
+  /** Of one agent or endpoint. */
+  readonly #single = growingLru<string, Group>(MAX_GROUPS)
 
   constructor(options: StuckReadsOptions) {
     this.#options = options
   }
 
-  /** Whether a group is suspected. */
+  /** Whether reads of all agents or endpoints are suspected. */
   get areAny(): boolean {
-    return Object.values(this.#groups).some(({ suspicion }) => suspicion !== undefined)
+    return this.#databases.suspicion !== undefined || this.#others.suspicion !== undefined
   }
 
   /** The caller reports the end of the call with `record`, and ends the probe then. */
   admit(call: NodeCall): Admission | Rejection {
-    const group = this.#groupOf(call)
-    if (group?.suspicion === undefined) return { ok: true }
-    const { lost, suspicion: probeOf } = group
+    const group = this.#suspectedOf(call)
+    if (group === undefined) return { ok: true }
+    const { lost, suspicion: probeOf, subjectOf } = group
     const retryAfter = probeOf.admit(!lost.has(subjectOf(call)))
-    return retryAfter === undefined ? { ok: true, probeOf } : rejectionOf(group, retryAfter)
+    return retryAfter === undefined ? { ok: true, probeOf } : rejectionOf(group, call, retryAfter)
   }
 
   /** Returns why a call that was admitted before must not be sent now. */
   recheck(call: UpstreamCall): Rejection | undefined {
-    const group = call.probeOf === undefined ? this.#groupOf(call) : undefined
-    return group?.suspicion && rejectionOf(group, group.suspicion.retryAfter)
+    const group = call.probeOf === undefined ? this.#suspectedOf(call) : undefined
+    return group && rejectionOf(group, call, group.suspicion.retryAfter)
   }
 
   /** `isLate`: without a response for so long. `elapsed`: milliseconds on the node. */
   record(call: UpstreamCall, { isAnswered, isLate }: { isAnswered: boolean; isLate: boolean }, elapsed: number): void {
-    const group = this.#groupOf(call)
-    if (group === undefined) return
     const now = this.#options.clock()
-    if (isAnswered) {
-      group.answeredAt = now
-      this.#clear(group)
-    } else if (isLate && now - elapsed >= group.answeredAt) this.#lose(group, call)
+    for (const group of this.#groupsOf(call)) {
+      if (isAnswered) {
+        group.answeredAt = now
+        this.#clear(group)
+      } else if (isLate && now - elapsed >= group.answeredAt) this.#lose(group, call)
+    }
   }
 
   forget(): void {
-    for (const group of Object.values(this.#groups)) this.#clear(group)
+    for (const group of [this.#databases, this.#others, ...this.#single.values()]) this.#clear(group)
   }
 
   #lose(group: Group, call: UpstreamCall): void {
     const { ejection, clock, onStuck } = this.#options
-    group.lost.add(subjectOf(call))
+    group.lost.add(group.subjectOf(call))
     if (call.probeOf === group.suspicion) group.suspicion?.begin()
     if (group.suspicion !== undefined || group.lost.size < ejection.hangs) return
-    group.suspicion = new Suspicion(group.name, ejection, clock)
+    group.suspicion = new Suspicion(group.reason, ejection, clock)
     group.suspicion.begin()
-    onStuck(READS[group.name], (other) => this.#groupOf(other) === group)
+    onStuck(group.reads, (other) => this.#groupsOf(other).includes(group))
   }
 
   #clear(group: Group): void {
     const { suspicion } = group
     group.lost.clear()
     group.suspicion = undefined
-    if (suspicion !== undefined) this.#options.onAnswer(READS[group.name])
+    if (suspicion !== undefined) this.#options.onAnswer(group.reads)
   }
 
-  /** Calls of the edge itself show nothing: clients need no answer to them. */
-  #groupOf(call: NodeCall): Group | undefined {
-    if (call.method !== 'GET' || call.priority === 'own' || !provesExecution(call)) return undefined
-    if (call.agentData !== undefined) return this.#groups.databases
-    return mayWaitForOther(call) ? undefined : this.#groups.others
+  #suspectedOf(call: NodeCall) {
+    return this.#groupsOf(call).find(
+      (group): group is Group & { suspicion: Suspicion } => group.suspicion !== undefined,
+    )
+  }
+
+  /** The larger one first. Calls of the edge itself show nothing: clients need no answer to them. */
+  #groupsOf(call: NodeCall): readonly Group[] {
+    if (call.method !== 'GET' || call.priority === 'own' || !provesExecution(call)) return []
+    const { agentData, endpoint } = call
+    if (agentData !== undefined) return [this.#databases, this.#singleOf('agent', `reads about agent ${agentData}`)]
+    return mayWaitForOther(call) ? [] : [this.#others, this.#singleOf('endpoint', `reads of ${endpoint}`)]
+  }
+
+  #singleOf(reason: 'agent' | 'endpoint', reads: string): Group {
+    const group = this.#single.get(reads) ?? newGroup(reason, reads, urlOf)
+    this.#single.set(reads, group)
+    return group
   }
 }
 
-function newGroup(name: GroupName): Group {
-  return { name, lost: new Set(), answeredAt: Number.NEGATIVE_INFINITY, suspicion: undefined }
-}
-
-function subjectOf({ agentData, endpoint }: NodeCall): string {
-  return agentData ?? endpoint
+function newGroup(reason: Reason, reads: string, subjectOf: (call: NodeCall) => string): Group {
+  return { reason, reads, subjectOf, lost: new Set(), answeredAt: Number.NEGATIVE_INFINITY, suspicion: undefined }
 }
 
 /** Another node may answer other reads from its own copy. It would only pass on a read of an agent's database. */
-function rejectionOf({ name }: Group, retryAfter: number): Rejection {
-  const fault = name === 'databases' ? 'timeout' : 'ejected'
-  return { ok: false, fault, reason: 'earlierReadsStuck', about: READS[name], lastFault: 'timeout', retryAfter }
+function rejectionOf({ reads }: Group, { agentData }: NodeCall, retryAfter: number): Rejection {
+  const fault = agentData === undefined ? 'ejected' : 'timeout'
+  return { ok: false, fault, reason: 'earlierReadsStuck', about: reads, lastFault: 'timeout', retryAfter }
 }

@@ -13,7 +13,7 @@
  * | `hanging` | node | `hangs` responses in a row that the process behind the API does not carry out calls | T | with an account `STATUS_PROBE` within a second after the time, otherwise any call that this process carries out | a response of this process |
  * | `silent` | node | no response to calls and `silence.probes` probes (`silence.ts`) | `silence.pause + silence.probeTimeout` | `GET /`, each `silence.pause` | any response |
  * | `blocked` | node | it refuses the address of the edge | `age` within `block.minPause` and `block.maxPause` | `GET /` of one replica, in pauses of half of `age` within the same bounds; looked for each `block.interval` | a response to the probe |
- * | `databases`, `others` | reads of a node | reads about `hangs` subjects without a response (`stuck-reads.ts`) | T | a read of the group; about another subject before the time | any response to a read of the group |
+ * | `databases`, `agent`, `others`, `endpoint` | reads of a node | reads about `hangs` subjects without a response (`stuck-reads.ts`) | T | a read of the group; about another subject before the time | any response to a read of the group |
  * | `cutOff` | node behind a node, or agent | one call that is passed on takes `hangTimeout` (`passed-on-calls.ts`) | T with `cutOff.baseTime`, `cutOff.maxTime` | a call for it, or its status | a response to the probe |
  *
  * T: `min(maxTime, baseTime × 2ⁿ)`, n: how often the suspicion was prolonged, less a random part of up to a quarter, which
@@ -21,7 +21,16 @@
  */
 import type { EjectionSettings } from '../options.ts'
 
-export type Reason = 'failures' | 'hanging' | 'silent' | 'blocked' | 'databases' | 'others' | 'cutOff'
+export type Reason =
+  | 'failures'
+  | 'hanging'
+  | 'silent'
+  | 'blocked'
+  | 'databases'
+  | 'agent'
+  | 'others'
+  | 'endpoint'
+  | 'cutOff'
 
 /** A call may be sent, as the probe of the suspicion if there is one. */
 export interface Admission {

@@ -74,7 +74,8 @@ for (const mode of ['manager', 'edge'] as const) {
   t.test(`mode ${mode}: reads that time out show nothing about the node, and follow each other`, async (t) => {
     const { ofAgent, other, inFlight, limit, sent, isAvailable } = await start(t, mode)
     const timeout = 600
-    const first = READS.slice(0, SLOTS).map((path) => ofAgent(path, { timeout }))
+    // Reads of three URLs would decide.
+    const first = READS.slice(0, SLOTS).map((_, at) => ofAgent(`${READS[at % 2]}`, { timeout }))
     const next = ofAgent('/syscheck/005?offset=1', { timeout: 2 * timeout })
     const last = ofAgent('/syscheck/005?offset=2', { timeout: 1.5 * timeout })
     t.match(await other('/agents'), { ok: true })
@@ -86,6 +87,25 @@ for (const mode of ['manager', 'edge'] as const) {
     t.equal(limit(), SLOTS)
     t.ok(isAvailable())
   })
+
+  t.test(
+    `mode ${mode}: when reads of several URLs timed out, those that wait and later ones fail at once`,
+    async (t) => {
+      const { ofAgent, other, inFlight, sent, recover, isAvailable } = await start(t, mode)
+      const first = READS.slice(0, SLOTS).map((path) => ofAgent(path, { timeout: 600 }))
+      await eventually(() => inFlight() === 1)
+      const waiting = Array.from({ length: QUEUE }, () => ofAgent('/sca/005', { timeout: 60_000 }))
+      for (const result of await Promise.all(first)) t.match(result, { fault: 'timeout', sent: true })
+      for (const result of [...(await Promise.all(waiting)), await ofAgent('/sca/005')])
+        t.match(result, { fault: 'timeout', sent: false, reason: 'earlierReadsStuck', about: 'reads about agent 005' })
+      t.equal(sent(), SLOTS)
+      t.ok(isAvailable())
+      t.match(await other('/syscheck/006'), { ok: true })
+      recover()
+      t.match(await ofAgent('/syscheck/005?offset=1'), { ok: true }, 'a read of another URL is the trial')
+      t.match(await ofAgent('/sca/005'), { ok: true })
+    },
+  )
 }
 
 t.test('at most as many reads wait for stuck databases as the queue of the node has places', async (t) => {
