@@ -45,6 +45,7 @@ export interface ReadPrice {
   readonly calls: readonly string[]
   /** The calls with which the owner table was read, which all reads share. */
   readonly ownerCalls: number
+  readonly status: number
   readonly headers: Headers
   readonly text: string
 }
@@ -81,7 +82,9 @@ export async function* pricesOfReads(
     cluster: { layout, distribution, discover: false, limits: { perMinute: 0 } },
     access: { limits: { requestsPerSecond: 100_000 } },
   }
-  const world = { agents, workers, layout, distributed: distribution === 'manager' }
+  const start = new Date()
+  // The time of the cluster does not pass, so that it computes its rows once.
+  const world = { agents, workers, layout, distributed: distribution === 'manager', now: () => start }
   const { simulator, edge } = await simulated(t, world, { settings })
   const basic = edge.authorization('admin')
   const authorization = contract === 'v4' ? `Bearer ${await logIn(edge.url, basic)}` : basic
@@ -89,12 +92,12 @@ export async function* pricesOfReads(
     const purged = await fetch(`${edge.url}/cache`, { method: 'DELETE', headers: { authorization } })
     if (!purged.ok) throw new Error(`purge: status ${purged.status}`)
     const before = simulator.seen.length
-    const { headers, text } = await send(edge.url + target, authorization)
+    const response = await send(edge.url + target, authorization)
     const isRead = (url: string) => PROBES[url]?.includes(path) !== false
     const urls = simulator.seen.slice(before).flatMap(({ url }) => (isRead(url) ? [url] : []))
     const calls = urls.filter((url) => !url.includes(OF_OWNERS))
     const ownerCalls = urls.length - calls.length
-    return { path, target, calls, ownerCalls, headers, text, ...(parameter !== undefined && { parameter }) }
+    return { path, target, calls, ownerCalls, ...response, ...(parameter !== undefined && { parameter }) }
   }
   for (const record of contract === 'v4' ? v4Contract : catalogue) {
     const { path, method, target: of } = record
@@ -108,9 +111,9 @@ export async function* pricesOfReads(
   }
 }
 
-async function send(url: string, authorization: string): Promise<{ readonly headers: Headers; readonly text: string }> {
+async function send(url: string, authorization: string): Promise<Pick<ReadPrice, 'status' | 'headers' | 'text'>> {
   const answer = await fetch(url, { headers: { authorization } })
-  return { headers: answer.headers, text: await answer.text() }
+  return { status: answer.status, headers: answer.headers, text: await answer.text() }
 }
 
 async function logIn(url: string, authorization: string): Promise<string> {
