@@ -16,6 +16,7 @@ import {
   type CachePorts,
   callNodes,
   type FetchResult,
+  lifetimesOf,
   type ReadContext,
   storeResponse,
 } from './call-nodes.ts'
@@ -60,9 +61,12 @@ export function createFetcher(ports: CachePorts, next: Handler<EdgeRead>, snapsh
   const flights = new SingleFlight<FetchResult>(isRefusal)
   const computations = new SingleFlight<FetchResult | undefined>(isRefusal)
   const outcomes = new Outcomes(ports)
-  // A collection has a stage that notes its totals, and which of its responses has all rows.
-  const handlerFor = ({ target }: ReadContext): Handler<EdgeRead, ReadResponse> =>
-    target.policy.rows === undefined ? next : snapshots.fetch
+  // A collection has a stage that notes its totals for snapshots, and which of its responses has all rows for an outage.
+  const handlerFor = (context: ReadContext): Handler<EdgeRead, ReadResponse> => {
+    const { snapshot, rows } = context.target.policy
+    const isNoted = snapshot !== undefined || (rows !== undefined && (lifetimesOf(ports, context).outage ?? 0) > 0)
+    return isNoted ? snapshots.fetch : next
+  }
   const refreshing = new Set<string>()
   return {
     /**
