@@ -1,23 +1,31 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { IMPATIENT, worstHourPlanted } from './planted.ts'
-import { describe, type RunOptions, run } from './run.ts'
+import { describe, type Report, type RunOptions, run } from './run.ts'
 
 const seed = Date.now() % 1_000_000
 
-t.test('three replicas never return an old value while replicas and Redis are paused and killed', async (t) => {
-  const report = await run({ operations: 1000, seconds: 30, seed, chaos: true })
+function assertCoherent(t: Test, report: Report): void {
   t.comment(`seed ${seed}\n${describe(report)}`)
   t.same(report.violations.slice(0, 5), [], `seed ${seed}`)
   t.same(report.wrongWrites, [], 'a refused write was not sent, and no write twice')
+}
+
+/** For a run with a planted fault. */
+function assertFound(t: Test, report: Report): void {
+  t.comment(`seed ${seed}\n${describe(report)}`)
+  t.ok(report.violations.length > 0, `seed ${seed}`)
+}
+
+t.test('three replicas never return an old value while replicas and Redis are paused and killed', async (t) => {
+  const report = await run({ operations: 1000, seconds: 30, seed, chaos: true })
+  assertCoherent(t, report)
   t.ok(report.reads > 200, 'reads are answered')
   t.ok(report.hits > 0, 'some reads are cache hits')
 })
 
 t.test('no client of either contract gets an old value while replicas and Redis are paused and killed', async (t) => {
   const report = await run({ operations: 1000, seconds: 30, seed, chaos: true, contracts: 'both' })
-  t.comment(`seed ${seed}\n${describe(report)}`)
-  t.same(report.violations.slice(0, 5), [], `seed ${seed}`)
-  t.same(report.wrongWrites, [], 'a refused write was not sent, and no write twice')
+  assertCoherent(t, report)
   t.ok(report.reads > 200, 'reads are answered')
   t.ok(report.hits > 0, 'some reads are cache hits')
 })
@@ -25,16 +33,13 @@ t.test('no client of either contract gets an old value while replicas and Redis 
 t.test('no response that is computed from a snapshot is old', async (t) => {
   const until: RunOptions['until'] = ({ derived }) => derived > 5
   const report = await run({ operations: 1000, seconds: 120, seed, chaos: true, reads: 'snapshots', until })
-  t.comment(`seed ${seed}\n${describe(report)}`)
-  t.same(report.violations.slice(0, 5), [], `seed ${seed}`)
+  assertCoherent(t, report)
   t.ok(report.derived > 5, `${report.derived} of ${report.reads} reads were computed from snapshots`)
 })
 
 t.test('two replicas never return an old value while single links have faults', async (t) => {
   const report = await run({ operations: 1000, seconds: 30, seed, replicas: 2, chaos: false, links: true })
-  t.comment(`seed ${seed}\n${describe(report)}`)
-  t.same(report.violations.slice(0, 5), [], `seed ${seed}`)
-  t.same(report.wrongWrites, [], 'a refused write was not sent, and no write twice')
+  assertCoherent(t, report)
   t.ok(
     report.linkEffects.some(({ affected }) => affected > 0),
     'a link had a fault',
@@ -47,9 +52,7 @@ for (const contracts of ['v3', 'both'] as const) {
     // The faults are drawn at random, and both kinds of reads must be tried.
     const until: RunOptions['until'] = ({ inOutage, withoutRedis }) => inOutage > 0 && withoutRedis > 0
     const report = await run({ operations: 6000, seconds: 180, seed, chaos: true, worstHour: true, contracts, until })
-    t.comment(`seed ${seed}\n${describe(report)}`)
-    t.same(report.violations.slice(0, 5), [], `seed ${seed}`)
-    t.same(report.wrongWrites, [], 'a refused write was not sent, and no write twice')
+    assertCoherent(t, report)
     t.ok(report.inOutage > 0, 'reads are served in an outage')
     t.ok(report.withoutRedis > 0, 'and without Redis')
   })
@@ -61,8 +64,7 @@ t.test(
     const until: RunOptions['until'] = ({ derivedWithoutRedis }) => derivedWithoutRedis > 5
     const options = { seed, chaos: 'Redis stalled', worstHour: true, reads: 'snapshots', until } as const
     const report = await run({ operations: 500, seconds: 180, ...options })
-    t.comment(`seed ${seed}\n${describe(report)}`)
-    t.same(report.violations.slice(0, 5), [], `seed ${seed}`)
+    assertCoherent(t, report)
     t.ok(report.derivedWithoutRedis > 5, 'some reads are computed without Redis')
   },
 )
@@ -81,8 +83,7 @@ for (const [fault, where] of Object.entries(worstHourPlanted)) {
       worstHour: true,
     } as const
     const report = await run({ ...options, ...where })
-    t.comment(`seed ${seed}\n${describe(report)}`)
-    t.ok(report.violations.length > 0, `seed ${seed}`)
+    assertFound(t, report)
   })
 }
 
@@ -91,9 +92,7 @@ for (const withoutRedis of ['call', 'stale'] as const) {
     const until: RunOptions['until'] = (counted) => withoutRedis === 'call' || counted.withoutRedis > 0
     const fault = { links: 'partition', withoutRedis, worstHour: true, chaos: false, until } as const
     const report = await run({ operations: 1000, seconds: 120, seed, replicas: 2, ...fault })
-    t.comment(`seed ${seed}\n${describe(report)}`)
-    t.same(report.violations.slice(0, 5), [], `seed ${seed}`)
-    t.same(report.wrongWrites, [], 'a refused write was not sent, and no write twice')
+    assertCoherent(t, report)
     t.ok(
       report.linkEffects.every(({ affected }) => affected > 0),
       'each replica lost Redis',
@@ -105,8 +104,7 @@ for (const withoutRedis of ['call', 'stale'] as const) {
 t.test('the check finds a writer that does not wait for Redis over its slow link', async (t) => {
   const options = { replicas: 2, chaos: false, fault: IMPATIENT, links: 'latency' }
   const report = await run({ operations: 50_000, seconds: 60, seed, ...options })
-  t.comment(`seed ${seed}\n${describe(report)}`)
-  t.ok(report.violations.length > 0, `seed ${seed}`)
+  assertFound(t, report)
   t.ok(
     report.linkEffects.some(({ affected }) => affected > 0),
     'a link was slow',
@@ -133,7 +131,6 @@ for (const [fault, contracts] of [
       reads,
       contracts,
     })
-    t.comment(`seed ${seed}\n${describe(report)}`)
-    t.ok(report.violations.length > 0, `seed ${seed}`)
+    assertFound(t, report)
   })
 }

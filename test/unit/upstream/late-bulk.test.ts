@@ -2,7 +2,7 @@
 import { mock } from 'node:test'
 import t from 'tap'
 import type { LimitedCall } from '../../../src/upstream/limiter.ts'
-import { Agenda, createLimiter, deadlineIn, flowOf, settled } from './limiter-simulation.ts'
+import { Agenda, clientCall, createLimiter, deadlineIn, settled } from './limiter-simulation.ts'
 
 const TIMEOUT_MS = 20_000
 /** The usual time of a call. */
@@ -26,14 +26,7 @@ async function hungNode() {
   const send = (flow: string, more: Partial<LimitedCall> = {}, timeout = TIMEOUT_MS) => {
     const arrival = now
     const ends: (readonly [string, number])[] = []
-    const call = {
-      priority: 'interactive',
-      caller: 'ann',
-      flow: flowOf(flow),
-      path: '/',
-      endpoint: 'GET /',
-      ...more,
-    } as const
+    const call = clientCall(flow, more)
     void limiter.acquire(call, deadlineIn(timeout, clock, agenda)).then((result) => {
       ends.push([result.ok ? 'sent' : result.reason, now - arrival])
     })

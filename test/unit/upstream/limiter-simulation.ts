@@ -148,3 +148,8 @@ export function flowOf(text: string): ClientFlow {
     : []
   return { party, connection, isBulk: text.endsWith('+') }
 }
+
+/** Returns a call of an interactive client. `flow`: as in `flowOf`. */
+export function clientCall(flow: string, more: Partial<LimitedCall> = {}): LimitedCall {
+  return { priority: 'interactive', caller: 'ann', flow: flowOf(flow), path: '/', endpoint: 'GET /', ...more }
+}

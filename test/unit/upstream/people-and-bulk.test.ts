@@ -6,7 +6,7 @@ import t from 'tap'
 import { createInterpreters } from '../../../packages/simulator/src/interpreters.ts'
 import { Presence } from '../../../src/core/presence.ts'
 import type { LimitedCall } from '../../../src/upstream/limiter.ts'
-import { Agenda, createLimiter, deadlineIn, flowOf, settled } from './limiter-simulation.ts'
+import { Agenda, clientCall, createLimiter, deadlineIn, settled } from './limiter-simulation.ts'
 
 interface Crowd {
   readonly bulk: number
@@ -50,14 +50,7 @@ async function simulate({ bulk, user }: Crowd) {
   const node = createInterpreters({ scale: 1, work: 0.45, atOnce: limits.inFlight }, { now: clock, runAfter })
   const sleep = (ms: number) => new Promise<void>((resolve) => agenda.add(now + ms, async () => resolve()))
   const send = async (flow: string, more: Partial<LimitedCall> = {}): Promise<Wait> => {
-    const call = {
-      priority: 'interactive',
-      caller: 'ann',
-      flow: flowOf(flow),
-      path: '/',
-      endpoint: 'GET /',
-      ...more,
-    } as const
+    const call = clientCall(flow, more)
     const arrival = now
     const slot = await limiter.acquire(call, deadlineIn(TIMEOUT_MS, clock, agenda))
     const [start, wait] = [now, { ms: now - arrival, isRejected: !slot.ok }]
