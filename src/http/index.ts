@@ -279,7 +279,7 @@ function createUrlResolver(contract: HttpContract): ResolveUrl {
 /** Returns the read of this record and these values by a caller; `undefined`: there is none, or a value is refused. */
 export type FindRead = (read: NamedRead, caller: Caller) => EdgeRead | undefined
 
-/** The router matches the template instead of a URL: a part `:name` stands for a value, and others are values themselves. */
+/** The router matches the template instead of a URL: a part `:name` is the place of a value, and other parts are values. */
 function createReadFinder(contract: HttpContract): FindRead {
   return (read, caller) => {
     const found = contract.findRoute('GET', read.path)
