@@ -43,7 +43,10 @@ interface LimiterOptions {
   readonly budget: () => CallBudget | undefined
 }
 
-/** The share of the slots that bulk calls may use while other calls are queued or in flight, and `PAUSE_MS` longer. */
+/**
+ * The share of the slots that bulk calls may use while other calls are queued or in flight, and as long as a call usually takes
+ * after them, at most `PAUSE_MS`: the next one would wait no longer than that for a slot.
+ */
 const BULK_SHARE = 0.5
 /** The share of its timeout that a bulk call may be queued. */
 const BULK_SOJOURN_SHARE = 0.5
@@ -133,7 +136,8 @@ export class ConcurrencyLimiter {
 
   get #maxBulkCalls(): number {
     const haveCalls = this.#calls > this.#bulkCalls || this.#queue.sizes.all > this.#queue.sizes.bulk
-    const areActive = haveCalls || this.#options.clock() - this.#othersEndedAt < PAUSE_MS
+    const pause = Math.min(PAUSE_MS, this.#serviceTime.average)
+    const areActive = haveCalls || this.#options.clock() - this.#othersEndedAt < pause
     return areActive ? Math.max(1, Math.floor(this.#expectedSlots * BULK_SHARE)) : Number.POSITIVE_INFINITY
   }
 

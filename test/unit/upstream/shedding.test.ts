@@ -116,6 +116,17 @@ t.test('between the calls of people, bulk calls leave them half of the slots', a
   )
 })
 
+t.test('between short calls of people, bulk calls use what these leave', async (t) => {
+  const [takes, span, slots] = [40, 10_000, 4]
+  const people = spread(span / 500, span, { priority: 'interactive', takes })
+  const { results } = await run([...people, ...spread(2_000, span, { priority: 'bulk', takes })])
+  const ends = results.flatMap(({ arrival, acquisition, waited }) =>
+    acquisition.ok ? [arrival.at + waited + arrival.takes] : [],
+  )
+  const used = (takes * ends.filter((end) => end <= span).length) / (slots * span)
+  t.ok(used >= 0.9, `${used} of the node time`)
+})
+
 t.test('a bulk call is queued for half of its timeout at most; Retry-After is when it gets a slot', async (t) => {
   const call = { at: 0, priority: 'bulk', takes: 2_000, timeout: 8_000 } as const
   const crowd = Array.from({ length: 12 }, () => ({ ...call, at: 3_000 }))
