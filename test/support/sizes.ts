@@ -1,5 +1,6 @@
-/** Prints the size of this working tree (`npm run sizes`), and what is gone or new since another one. */
+/** Prints size and shape of this working tree (`npm run sizes`), and what is gone or new since another one. */
 
+import { isForTestsOnly, MAX_FILE_LINES, MAX_FUNCTION_LINES, onlyRoomOf, shapeOf } from './code-shape.ts'
 import { lengthOf } from './documents/length.ts'
 import { documents, isGenerated } from './documents/list.ts'
 import { readOptions } from './script-options.ts'
@@ -8,7 +9,7 @@ import { sizesOf } from './tree-sizes.ts'
 const { values } = readOptions({
   name: 'sizes',
   purpose:
-    'Prints the lines of TypeScript, the number of settings, metrics, commands and routes, and the words of the documents.',
+    'Prints the lines of TypeScript, what of src is too long or exported in vain, the number of settings, metrics, commands and routes, and the words of the documents.',
   options: {
     documents: { kind: 'flag', meaning: 'print the words of each document, and those of its median sentence' },
     than: { kind: 'text', value: 'FOLDER', meaning: 'compare with the working tree of another commit' },
@@ -19,14 +20,43 @@ const now = sizesOf('.')
 const before = values.than === undefined ? undefined : sizesOf(values.than)
 const row = (name: string, count: number, earlier?: number): void =>
   console.log(
-    `${name.padEnd(18)}${before === undefined ? '' : String(earlier).padStart(8)}${String(count).padStart(8)}`,
+    `${name.padEnd(30)}${before === undefined ? '' : String(earlier).padStart(8)}${String(count).padStart(8)}`,
   )
 
-if (before !== undefined) console.log(`${''.padEnd(18)}  before     now`)
-for (const folder of ['src', 'test', 'packages'] as const)
+if (before !== undefined) console.log(`${''.padEnd(30)}  before     now`)
+for (const folder of ['src', 'src without layouts', 'test', 'packages'] as const)
   row(`lines in ${folder}`, now.lines[folder], before?.lines[folder])
 for (const kind of ['settings', 'metrics', 'commands', 'routes'] as const)
   row(kind, now.names[kind].length, before?.names[kind].length)
+
+const shape = shapeOf('.')
+const withoutReason = shape.longFiles.filter(({ reason }) => reason === undefined)
+print(
+  `functions of src over ${MAX_FUNCTION_LINES} lines`,
+  shape.longFunctions.map(({ place, name, lines }) => `${lines} ${name} ${place}`),
+)
+print(
+  `files of src over ${MAX_FILE_LINES} lines with a reason`,
+  shape.longFiles.flatMap(({ path, lines, reason }) => (reason === undefined ? [] : [`${lines} ${path}: ${reason}`])),
+)
+print(
+  `files of src over ${MAX_FILE_LINES} lines without a reason`,
+  withoutReason.map(({ path, lines }) => `${lines} ${path}`),
+)
+print(
+  'exports of src that only tests use',
+  shape.exports.filter(isForTestsOnly).map(({ path, name }) => `${path} ${name}`),
+)
+for (const [kind, isType] of [
+  ['values', false],
+  ['types', true],
+] as const)
+  print(
+    `${kind} of src/core that one room alone uses`,
+    shape.exports
+      .filter((each) => each.path.startsWith('src/core/') && each.isType === isType)
+      .flatMap((each) => (onlyRoomOf(each) === undefined ? [] : [`${each.path} ${each.name}: ${onlyRoomOf(each)}`])),
+  )
 
 if (values.documents) {
   const lengths = documents().map((document) => ({
@@ -54,5 +84,5 @@ for (const kind of ['settings', 'metrics', 'commands', 'routes'] as const) {
 }
 
 function print(title: string, names: readonly string[]): void {
-  if (names.length > 0) console.log(`\n${title}:\n${names.map((name) => `  ${name}`).join('\n')}`)
+  if (names.length > 0) console.log(`\n${names.length} ${title}:\n${names.map((name) => `  ${name}`).join('\n')}`)
 }

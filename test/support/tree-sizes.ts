@@ -7,10 +7,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export interface TreeSizes {
-  readonly lines: Readonly<Record<'src' | 'test' | 'packages', number>>
+  readonly lines: Readonly<Record<'src' | 'src without layouts' | 'test' | 'packages', number>>
   readonly names: Readonly<Record<'settings' | 'metrics' | 'commands' | 'routes', readonly string[]>>
 }
 
+/** What makes nodes of the v4 layout answer clients of the v3 contract: dialects, tokens of nodes, translations. */
+const LAYOUTS = /^src\/(?:layouts|translations|catalogue\/v4-layout|upstream\/(?:dialects|tokens))\//
 const SETTING = /^\| `([^`]+)`<br>`EDGE_/gm
 const METRIC = /'((?:edge|http)_[a-z0-9_]+)'/g
 const COMMAND = /(?:new Command|connected)\('([a-z-]+)'|\.command\('([a-z-]+)/g
@@ -23,11 +25,17 @@ export function sizesOf(folder: string): TreeSizes {
     .filter((path) => /\.tsx?$/.test(path))
   const text = (path: string): string => readFileSync(join(folder, path), 'utf8')
   const textsIn = (start: string): readonly string[] => files.filter((path) => path.startsWith(start)).map(text)
-  const linesIn = (start: string): number =>
-    textsIn(start).reduce((sum, content) => sum + content.split('\n').length - 1, 0)
+  const linesOf = (paths: readonly string[]): number =>
+    paths.reduce((sum, path) => sum + text(path).split('\n').length - 1, 0)
+  const linesIn = (start: string): number => linesOf(files.filter((path) => path.startsWith(start)))
   const ofCommands = files.filter((path) => path.startsWith('src/cli/') || path.includes('/src/commands/'))
   return {
-    lines: { src: linesIn('src/'), test: linesIn('test/'), packages: linesIn('packages/') },
+    lines: {
+      src: linesIn('src/'),
+      'src without layouts': linesOf(files.filter((path) => path.startsWith('src/') && !LAYOUTS.test(path))),
+      test: linesIn('test/'),
+      packages: linesIn('packages/'),
+    },
     names: {
       settings: groupsOf(SETTING, text('docs/configuration.md')).map(([name]) => name),
       metrics: groupsOf(METRIC, text('src/telemetry/metrics/table.ts')).map(([name]) => name),
