@@ -11,7 +11,7 @@ const POLL_INTERVAL_MS = 500
 const SETTLE_MS = 40
 const MAX_SETTLE_ROUNDS = 5
 
-export interface WatchedSource<T> {
+interface WatchedSource<T> {
   /** The folder whose notifications trigger a reload. */
   readonly folder: string
   /** Returns a text that differs whenever the content may differ. */
@@ -24,7 +24,7 @@ export interface WatchedSource<T> {
   onError(error: unknown): void
 }
 
-export interface WatchedValue<T> {
+interface WatchedValue<T> {
   /** Returns the last value that was read without an error. */
   current(): T
   close(): void

@@ -77,7 +77,7 @@ export type AuthResult =
 export type Recheck = (authorization: string, address: string) => Caller | undefined
 
 /** Absent: unchanged. */
-export interface NextAccess {
+interface NextAccess {
   readonly roles: RoleAssignment
   readonly customRoles?: CustomRoles
   readonly issuers?: readonly ExternalIssuerSettings[]

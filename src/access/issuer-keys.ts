@@ -10,7 +10,7 @@ import type { Clock } from '../core/timing.ts'
 import { isObject, ownField } from '../core/values.ts'
 
 /** A public key and the one algorithm that it is used with. */
-export interface IssuerKey {
+interface IssuerKey {
   readonly pem: string
   readonly algorithm: TokenAlgorithm
 }
@@ -85,7 +85,7 @@ export class IssuerKeys {
 }
 
 /** Resolves to the text of an issuer's key set. */
-export type FetchKeySet = () => Promise<string>
+type FetchKeySet = () => Promise<string>
 
 const FETCH_TIMEOUT_MS = 3000
 const MAX_KEY_SET_BYTES = 256 * 1024

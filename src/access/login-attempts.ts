@@ -10,7 +10,7 @@ import { growingLru } from '../core/recently-used.ts'
 /** Counters of login attempts. Addresses are normalised, names are as sent. */
 export type LoginAttempts = ReturnType<typeof createLoginAttempts>
 
-export type AttemptDecision =
+type AttemptDecision =
   /** The password is not checked. */
   | { readonly allowed: false; readonly retryAfterMs: number }
   /** The password is checked after `delayMs`, in the order of `rank`. */

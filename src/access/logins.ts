@@ -12,13 +12,13 @@ import type { BasicCharset, NameAndPassword } from '../core/values.ts'
 import { LOGIN_RANKS, type LoginAttempts, type LoginRank } from './login-attempts.ts'
 import type { VerifyPassword } from './users-file.ts'
 
-export type LoginResult =
+type LoginResult =
   /** `isCurrent`: the same credentials are still valid without another check, from this address. */
   | { readonly ok: true; isCurrent(address: string): boolean }
   | { readonly ok: false; readonly reason: 'wrong' }
   | { readonly ok: false; readonly reason: 'blocked' | 'busy'; readonly retryAfterMs: number }
 
-export interface LoginOptions {
+interface LoginOptions {
   readonly verifyPassword: VerifyPassword
   /** Returns a value that changes with the user's credentials, such as the hash in the users file. */
   credentialVersion(name: string): string | undefined

@@ -24,7 +24,7 @@ export interface SignInClaims extends ClaimRoles {
   readonly userClaim: string
 }
 
-export interface NewSession {
+interface NewSession {
   readonly text: string
   readonly user: string
   /** Milliseconds since 1970. */
@@ -32,14 +32,14 @@ export interface NewSession {
 }
 
 /** Claims that an outside issuer has signed, and that were verified. */
-export type ExternalStart =
+type ExternalStart =
   | { readonly ok: true; readonly session: NewSession }
   /** `reason`: what is wrong with the claims, for the user and the log. */
   | { readonly ok: false; readonly reason: string }
 
 export type Sessions = ReturnType<typeof createSessions>
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly texts: SignedTexts
   readonly revocations: Revocations
   readonly roles: Roles

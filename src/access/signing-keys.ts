@@ -11,7 +11,7 @@ import { digestText } from '../core/settings.ts'
 import { fingerprintFolder, watchFiles } from '../file-watcher.ts'
 
 /** A private key in PEM form and the `kid` of its tokens. */
-export interface SigningKey {
+interface SigningKey {
   readonly kid: string
   readonly pem: string
 }

@@ -88,7 +88,7 @@ export interface ExternalIssuerSettings extends ClaimRoles {
   readonly jti: 'required' | 'optional'
 }
 
-export interface ExternalIssuer extends TokenIssuer {
+interface ExternalIssuer extends TokenIssuer {
   /** Returns the names of roles in the claims. The roles need not exist. */
   roleNames(payload: JsonObject): readonly string[]
 }

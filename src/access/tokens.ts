@@ -20,7 +20,7 @@ export type TokenResult =
   /** The keys of the issuer cannot be fetched. */
   | { readonly ok: false; readonly reason: 'unavailable'; readonly retryAfterMs: number }
 
-export interface TokenVerifierOptions {
+interface TokenVerifierOptions {
   /** By their `iss`. Issuers may be added, replaced and removed. */
   readonly issuers: { get(name: string): TokenIssuer | undefined }
   readonly revocations: Revocations
@@ -65,7 +65,7 @@ export class TokenVerifier {
   }
 }
 
-export interface ClaimRules {
+interface ClaimRules {
   readonly issuer: string
   readonly audience: string
   /** Seconds between `iat` and `exp` at most. */
@@ -73,7 +73,7 @@ export interface ClaimRules {
   readonly jti: 'required' | 'optional'
 }
 
-export interface Claims extends TokenIdentity {
+interface Claims extends TokenIdentity {
   /** Seconds since 1970. */
   readonly expiresAt: number
 }
@@ -109,7 +109,7 @@ function includesAudience(audience: unknown, wanted: string): boolean {
   return audience.every((name) => typeof name === 'string') && audience.includes(wanted)
 }
 
-export interface ParsedToken {
+interface ParsedToken {
   readonly header: JsonObject
   readonly payload: JsonObject
   /** The text that the signature covers (RFC 7515 section 5.1). */

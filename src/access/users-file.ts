@@ -175,7 +175,7 @@ async function copyOwnerAndMode(file: string, next: FileHandle): Promise<void> {
 }
 
 /** What a check of a password may depend on beside the text: the address of the client, and the bytes that it sent. */
-export interface LoginOrigin {
+interface LoginOrigin {
   readonly address: string
   readonly charset?: BasicCharset | undefined
 }

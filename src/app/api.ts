@@ -17,7 +17,7 @@ import { buildFronts, type Fronts, servesV4Contract } from './fronts.ts'
 import { builtFolder } from './process.ts'
 import { readDescriptions } from './reference.ts'
 
-export interface ApiParts extends Base {
+interface ApiParts extends Base {
   readonly access: Access
   readonly cluster: Cluster
   readonly recordStages: RecordStages

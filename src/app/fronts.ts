@@ -36,7 +36,7 @@ export interface Front extends Http {
 
 export type Fronts = Awaited<ReturnType<typeof buildFronts>>
 
-export interface FrontParts extends Base {
+interface FrontParts extends Base {
   readonly access: Access
   readonly cluster: Cluster
   readonly recordStages: RecordStages

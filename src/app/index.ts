@@ -30,7 +30,7 @@ import { buildOperations } from './operations.ts'
 import { createReloader, type Reloader } from './reload.ts'
 import type { EdgeTimes } from './times.ts'
 
-export interface EdgeOptions {
+interface EdgeOptions {
   /** The destination of log lines, which may buffer them. Absent: standard output. */
   readonly logTo?: LogDestination
   /** Loads the configuration again, for reloads. Absent: only certificates of the nodes are reloaded. */

@@ -24,7 +24,7 @@ export interface ReloadStatus {
 
 export type Reloader = ReturnType<typeof createReloader>
 
-export interface ReloadOptions {
+interface ReloadOptions {
   readonly config: ReloadableConfig
   /** Loads the configuration again. Absent: it has no file; only the certificates that it names are reloaded. */
   readonly load?: (() => Promise<LoadResult>) | undefined

@@ -248,7 +248,7 @@ const RETRY_INTERVAL_MS = 250
 /** The folder allows no lock, for example if the file is the mount point; or it is missing, which `open` reports. */
 const NOT_LOCKABLE: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOENT'])
 
-export interface FileLock {
+interface FileLock {
   release(): Promise<void>
 }
 

@@ -20,17 +20,14 @@ import {
   type Outcome,
 } from './record.ts'
 
-export type { AuditSink } from './file.ts'
-export type { AuditedRequest } from './record.ts'
-
-export interface AuditOptions {
+interface AuditOptions {
   readonly sink: AuditSink
   /** If the intent cannot be recorded: refuse the write with 936, or continue and log the failure. */
   readonly onFailure: () => 'refuse' | 'log'
   readonly log: { error(fields: object, message: string): void }
 }
 
-export interface AuditState {
+interface AuditState {
   /** Records written since the start, and records that could not be written. */
   readonly records: number
   readonly failures: number

@@ -131,7 +131,7 @@ export interface ChainLink {
 
 export const CHAIN_START: ChainLink = { seq: 0, digest: '0'.repeat(64) }
 
-export interface FormattedRecord {
+interface FormattedRecord {
   /** The line, without its line feed. */
   readonly text: string
   readonly link: ChainLink

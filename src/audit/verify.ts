@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 import { MAX_RECORD_BYTES } from './file.ts'
 import { type ChainLink, type ParsedRecord, parseRecord } from './record.ts'
 
-export interface Verification {
+interface Verification {
   /** One sentence for each fault, with file and line. */
   readonly faults: readonly string[]
   /** Observations that are no faults. */
@@ -18,7 +18,7 @@ export interface Verification {
   readonly last: ChainLink | undefined
 }
 
-export interface VerifyOptions {
+interface VerifyOptions {
   /** The digest that the last record must have, noted elsewhere. */
   readonly last?: string
 }

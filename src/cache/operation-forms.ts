@@ -30,14 +30,14 @@ export interface FoundResponses {
 }
 
 /** `left`: what is still stored. `found`: present for a preview, and if the form names what was purged. */
-export interface Purged {
+interface Purged {
   readonly request: EdgeRequest
   readonly outcome: PurgeOutcome | 'preview'
   readonly found: FoundResponses | undefined
   readonly left: ListedEntries
 }
 
-export type ShownExplanation = Explanation | Pick<Explanation, 'cacheable' | 'reason'>
+type ShownExplanation = Explanation | Pick<Explanation, 'cacheable' | 'reason'>
 
 export interface CacheForm {
   /** Whether the response to a purge names what was purged. */

@@ -237,7 +237,7 @@ export interface FreshnessLifetimes {
 export type LifetimesOf = (group: CacheGroup, name: string) => FreshnessLifetimes
 
 /** The settings of lifetimes, in milliseconds: by endpoint, by cache group, and of all other groups. */
-export interface TtlSettings {
+interface TtlSettings {
   readonly endpoints: Readonly<Record<string, number | undefined>>
   readonly ttl: Readonly<Record<string, number>>
   readonly defaultTtl: number

@@ -19,7 +19,7 @@ import {
 } from '../core/response.ts'
 import type { ResolveTarget } from './key.ts'
 
-export interface SharedReadsPorts {
+interface SharedReadsPorts {
   /** The pipeline of reads. */
   readonly read: Handler<EdgeRead>
   readonly call: CallNode

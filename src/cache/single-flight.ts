@@ -7,7 +7,7 @@ import { withTimeout } from '../core/timing.ts'
  * The work has a client of its own. Its signal is aborted when the last caller has aborted and the result is not stored,
  * never because the first caller has aborted. Its presence is that of all callers.
  */
-export interface Work<T> {
+interface Work<T> {
   /** Called for the caller that starts the work, before it starts. If it throws, this caller gets the error. */
   onStart?(): void
   run(client: RequestClient): Promise<T>

@@ -86,8 +86,8 @@ export interface Field {
   readonly note?: string
 }
 
-export type FieldsType = 'application/json' | 'application/x-www-form-urlencoded'
-export type UploadType = 'application/xml' | 'application/octet-stream'
+type FieldsType = 'application/json' | 'application/x-www-form-urlencoded'
+type UploadType = 'application/xml' | 'application/octet-stream'
 
 export type Body =
   | {
@@ -312,7 +312,7 @@ export type V4Rows =
  */
 export type StaleLimit = 'never' | 'whileHot'
 
-export type Secret = 'none' | 'always' | 'possible'
+type Secret = 'none' | 'always' | 'possible'
 export type Permission = `${string}:${string}`
 
 /**

@@ -37,7 +37,7 @@ export interface Inventory {
   readonly byEdge?: readonly string[]
 }
 
-export interface InventoryFilter {
+interface InventoryFilter {
   /** In the v3 contract. */
   readonly kind: Kind
   readonly role: string

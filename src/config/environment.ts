@@ -16,7 +16,7 @@ const CONFIG_FILE = 'EDGE_CONFIG'
 /** The value `0` of this variable turns off the verification of all certificates. */
 const UNSAFE_VARIABLE = 'NODE_TLS_REJECT_UNAUTHORIZED'
 
-export interface Override {
+interface Override {
   readonly variable: string
   readonly path: readonly string[]
   readonly value: unknown
@@ -24,7 +24,7 @@ export interface Override {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-export interface EnvironmentSettings {
+interface EnvironmentSettings {
   readonly overrides: readonly Override[]
   readonly faults: readonly Fault[]
   /** The files that variables with `_FILE` name. */

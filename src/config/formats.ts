@@ -3,7 +3,7 @@ import { isIP, isIPv4 } from 'node:net'
 import { resolve } from 'node:path'
 import { parseAddressRange } from '../core/values.ts'
 
-export interface Format {
+interface Format {
   /** Follows "must be" in a message. */
   readonly description: string
   /** Returns whether the text is valid. The member has the name that Ajv expects. */

@@ -131,7 +131,7 @@ export async function checkHeaderFile({ traces: { headersFile } }: Config, repor
 }
 
 /** Messages about these lines never quote them, because the values are secrets. */
-export type HeaderLines =
+type HeaderLines =
   | { readonly ok: true; readonly headers: Readonly<Record<string, string>> }
   | { readonly ok: false; readonly line: number; readonly message: string }
 

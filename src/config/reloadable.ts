@@ -23,10 +23,10 @@ import {
  * Checks what a part needs of the next configuration and prepares it. Throws an `Error` for the operator if the part
  * cannot use it; nothing is changed then. Returns the function that puts it to use, which must not throw.
  */
-export type PrepareReload = (next: Config) => ApplyReload | Promise<ApplyReload>
-export type ApplyReload = () => void
+type PrepareReload = (next: Config) => ApplyReload | Promise<ApplyReload>
+type ApplyReload = () => void
 
-export interface ReloadResult {
+interface ReloadResult {
   readonly changed: readonly string[]
   /** Settings whose value in the file differs from the one in use until the next start. */
   readonly pendingRestart: readonly string[]

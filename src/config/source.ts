@@ -9,7 +9,7 @@ import { findSimilar } from '../core/errors.ts'
 import { isObject } from '../core/values.ts'
 import { formatPath, type Path, startsWith } from './tree.ts'
 
-export interface ConfigSource {
+interface ConfigSource {
   readonly tree: Record<string, unknown>
   readonly faults: readonly Fault[]
   /** Returns the place of a value; for a value that is not written, the place of the group that should hold it. */

@@ -8,7 +8,7 @@ import { schema } from './schema.ts'
 import { type FaultList, formatSuggestion } from './source.ts'
 import { formatPath, getIn, type Path, type SchemaNode, schemaAt, tableValueSchema } from './tree.ts'
 
-export interface Violation {
+interface Violation {
   readonly path: Path
   readonly message: string
   /** Whether the key is wrong or its value. */

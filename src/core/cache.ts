@@ -8,7 +8,7 @@ export const OUTAGE = 'outage'
 export const WITHOUT_REDIS = 'without-redis'
 
 /** A stale response that is served because nodes fail, with the code of their error, or because none answers. */
-export type StaleIfError = { readonly error: number } | typeof OUTAGE
+type StaleIfError = { readonly error: number } | typeof OUTAGE
 
 /** A response that is served because nodes fail or Redis is unreachable. */
 export type DegradedDetail = StaleIfError | typeof WITHOUT_REDIS

@@ -112,7 +112,7 @@ export function errorNumberOf(response: ReadResponse | StoredRead): number {
   return 'errorNumber' in response ? response.errorNumber : 0
 }
 
-export interface EnvelopeContents {
+interface EnvelopeContents {
   readonly error: number
   readonly message?: string
   readonly data?: unknown

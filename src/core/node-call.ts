@@ -169,7 +169,7 @@ export interface NodeInfo {
   readonly isDisconnected?: true
 }
 
-export interface NodeVersions {
+interface NodeVersions {
   /** Returns `undefined` if the version of the node is not known, or was read too long ago. */
   of(node: string): string | undefined
   /** To be called with the version that the node itself has shown. */

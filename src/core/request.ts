@@ -53,7 +53,7 @@ export interface EdgeWrite extends AnyRequest {
 }
 
 /** One node is called: for its part of a joined response, or as the owner of an agent. */
-export interface NodeExtent {
+interface NodeExtent {
   readonly node: string
 }
 
@@ -131,7 +131,7 @@ export function actsAsItself({ credentials, nodeToken }: Caller): boolean {
 }
 
 /** A session of the operators' console, from a sign-in to a sign-out. */
-export interface CallerSession {
+interface CallerSession {
   readonly id: string
   /** The name that the user has at its issuer, or in the users file. */
   readonly user: string

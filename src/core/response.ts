@@ -21,7 +21,7 @@ export type ReadResponse = EdgeResponse | SnapshotResponse
 export type CacheableResponse = EnvelopeResponse | SnapshotResponse
 
 /** A file, which is streamed. */
-export interface FileResponse {
+interface FileResponse {
   readonly kind: 'file'
   readonly status: number
   readonly type: string
@@ -76,7 +76,7 @@ export interface NodeOrigin {
 }
 
 /** The detail that a joined response has if one of its parts has it. */
-export type PartMark = typeof OUTAGE | typeof WITHOUT_REDIS
+type PartMark = typeof OUTAGE | typeof WITHOUT_REDIS
 
 /** What the parts say about the response that was made of them. */
 export interface MadeOfParts {
@@ -122,13 +122,13 @@ export interface AllRowsOrigin extends MadeOfParts {
   readonly fetchedParts: number
 }
 
-export interface SnapshotOrigin extends MadeOfParts {
+interface SnapshotOrigin extends MadeOfParts {
   readonly kind: 'snapshot'
   readonly rowBytes: number
 }
 
 /** Computed from a snapshot of the collection. */
-export interface ComputedOrigin extends MadeOfParts {
+interface ComputedOrigin extends MadeOfParts {
   readonly kind: 'computed'
   /** From a stored one without a call, from one that was fetched for it, or from one that is served because nodes fail or Redis is unreachable. */
   readonly from: 'stored' | 'fetched' | DegradedDetail
@@ -148,14 +148,14 @@ export interface StoredOrigin extends AgedResponse<StoredResponse> {
 }
 
 /** It was fetched, and is stored unless it is stale already. */
-export interface FetchedOrigin extends AgedResponse<StoredResponse> {
+interface FetchedOrigin extends AgedResponse<StoredResponse> {
   readonly kind: 'fetched'
   readonly status: CacheStatus
   readonly from: Origin
 }
 
 /** A read-only trial, in which clients must not store responses. */
-export interface TrialOrigin {
+interface TrialOrigin {
   readonly kind: 'trial'
   readonly status: CacheStatus
   readonly of: Origin

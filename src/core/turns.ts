@@ -85,12 +85,12 @@ const ITEMS_PER_RUN = 512
 const COLLECTED_PER_COUNT = 2
 const MIN_COLLECTED = 4096
 
-export type Compare<T> = (a: T, b: T) => number
+type Compare<T> = (a: T, b: T) => number
 
 /** The order of `Array.prototype.sort` without a comparison: by UTF-16 code units. */
 export const compareTexts: Compare<string> = (a, b) => (a < b ? -1 : a > b ? 1 : 0)
 
-export interface Selection<T> {
+interface Selection<T> {
   /** The first items in their order, at most `count`. */
   readonly first: readonly T[]
   readonly total: number

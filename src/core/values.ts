@@ -51,7 +51,7 @@ export function headerText(header: string | string[] | undefined): string | unde
  * A range of IP addresses; a single address is a range of 32 or 128 bits. All checks of addresses use this form and that of
  * `normalizeAddress`, so a range and an address can never be compared in different forms.
  */
-export interface AddressRange {
+interface AddressRange {
   readonly family: 'ipv4' | 'ipv6'
   /** The network address in canonical form. */
   readonly address: string

@@ -49,7 +49,7 @@ const parsers: Readonly<Record<string, Parse>> = {
   },
 }
 
-export interface BodyReader {
+interface BodyReader {
   readonly parse: ParseBody
   /** Returns the greatest size in bytes of a body of the endpoint. */
   readonly limitOf: (endpoint: Endpoint | undefined) => number

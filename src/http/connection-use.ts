@@ -6,7 +6,7 @@ import { PAUSE_MS } from '../core/node-call.ts'
 const BULK_AFTER_MS = 5000
 
 /** `connection`: a number that no other connection has; 0: none. `isBulk`: requests have followed each other for long. */
-export interface ConnectionUse {
+interface ConnectionUse {
   readonly connection: number
   readonly isBulk: boolean
 }

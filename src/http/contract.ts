@@ -92,10 +92,7 @@ export interface HttpContract {
 }
 
 /** Returns the endpoint of a method and a URL with the values of the path; `null`: there is none. */
-export type FindRoute = (
-  method: string,
-  url: string,
-) => { readonly store: Endpoint | null; readonly params: Values } | null
+type FindRoute = (method: string, url: string) => { readonly store: Endpoint | null; readonly params: Values } | null
 
 type Routes = Pick<HttpContract, 'catalogue' | 'router' | 'methodsOf'>
 

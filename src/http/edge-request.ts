@@ -38,7 +38,7 @@ export function validatedUrl(endpoint: Endpoint, params: Values, query: Values, 
   }
 }
 
-export interface ReadParts {
+interface ReadParts {
   readonly caller: Caller
   readonly headers: IncomingHttpHeaders
   readonly id: string
@@ -50,7 +50,7 @@ export interface ReadParts {
   readonly charge?: Charge
 }
 
-export interface RequestParts extends ReadParts {
+interface RequestParts extends ReadParts {
   readonly body: RequestBody
 }
 

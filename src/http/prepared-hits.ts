@@ -20,7 +20,7 @@ const MAX_URL_LENGTH = 512
 /** Hits that are answered in one turn of the event loop: some milliseconds of work. */
 const HITS_PER_TURN = 200
 
-export interface PreparedHitOptions {
+interface PreparedHitOptions {
   readonly settings: () => {
     readonly listen: { readonly cors: { readonly origins: readonly string[] } }
     readonly cache: { readonly compressionMinBytes: number }
@@ -30,7 +30,7 @@ export interface PreparedHitOptions {
   readonly release?: (() => string | undefined) | undefined
 }
 
-export interface PreparedHit {
+interface PreparedHit {
   readonly url: ValidatedUrl
   /** The release by which the URL was validated. */
   readonly release: string | undefined

@@ -102,7 +102,7 @@ export function rejectionReporter(
 }
 
 /** The log of the process, and where its lines go. */
-export interface LogLines {
+interface LogLines {
   readonly log: { isLevelEnabled(level: 'info'): boolean }
   readonly logTo: { write(line: string): void }
 }

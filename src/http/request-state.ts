@@ -11,7 +11,7 @@ import { type Flags, NO_FLAGS } from './parameters.ts'
 export type BeginTrace = (request: { readonly id: string; readonly raw: TracedRequest }) => Span | undefined
 
 /** What a trace needs of a request. */
-export type TracedRequest = Pick<IncomingMessage, 'method' | 'headers' | 'httpVersion' | 'socket'>
+type TracedRequest = Pick<IncomingMessage, 'method' | 'headers' | 'httpVersion' | 'socket'>
 
 export class RequestState {
   /** Monotonic milliseconds. */

@@ -119,7 +119,7 @@ const ajv = new Ajv({
 })
 
 /** Returns whether a value matches a schema; then `errors` are those of the last call. */
-export interface Validator {
+interface Validator {
   (value: unknown): boolean
   errors?: ErrorObject[] | null
 }

@@ -40,7 +40,7 @@ export interface PartError {
   readonly edgeError?: EdgeError
 }
 
-export type NodePart = ReceivedPart | { readonly ok: false; readonly error: PartError }
+type NodePart = ReceivedPart | { readonly ok: false; readonly error: PartError }
 
 /** Fetches the part of a node and records it in the report; the caller decides what a failure means. */
 export type FetchNodePart = (node: string, request: EdgeRead, deadline?: number) => Promise<NodePart>

@@ -215,7 +215,7 @@ export function originWith(clusterStatus: string): JoinedOrigin {
 }
 
 /** One member of `Cluster-Status`. */
-export interface NodeStatus {
+interface NodeStatus {
   readonly node: string
   /** Everything came from the cache; otherwise `rtt` is the time that the node took. */
   readonly isHit: boolean

@@ -39,7 +39,7 @@ export interface ConnectionSettings {
 /** The code of a request that was not received in time. */
 const LATE = 906
 
-export interface AttachOptions {
+interface AttachOptions {
   /** The open connections. With TLS, their sockets are those inside the TLS connections. */
   readonly connections: Map<Socket, Connection>
   /** A reload replaces `current`. */

@@ -8,7 +8,7 @@ import { type CollectionRequest, parseCollectionRequest } from './request.ts'
 import { type FieldKind, pages, type Source, sources } from './sources.ts'
 import { v4Sources } from './v4-sources.ts'
 
-export interface CollectionContract {
+interface CollectionContract {
   /** The members of `data` with the rows of a page, and with the number of rows on all pages. */
   readonly rowsName: string
   readonly totalName: string

@@ -69,7 +69,7 @@ function compileOlderThan(filter: FilterBy<'olderThan'>, value: string, now: Dat
 }
 
 /** A parsed `search`: elements must contain the text, or must not if it is negated (`!text`). */
-export interface Search {
+interface Search {
   readonly negated: boolean
   readonly text: string
 }

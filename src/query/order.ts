@@ -4,7 +4,7 @@ import type { SortBy, Source } from './sources.ts'
 import { castToInteger, type Element, fieldValue, toDatabaseNumber, toText } from './value.ts'
 
 /** A parsed `sort`. One sign applies to all fields; no fields means the default sort of the source in that direction. */
-export interface Sort {
+interface Sort {
   readonly descending: boolean
   readonly fields: readonly string[]
 }

@@ -15,7 +15,7 @@ export interface RedisConnectionOptions {
   readonly tls?: { readonly ca?: string | Buffer }
 }
 
-export interface RedisAddress {
+interface RedisAddress {
   readonly host: string
   readonly port: number
 }

@@ -28,7 +28,7 @@ export interface RedisReplicaOptions {
   readonly onStep?: (step: RedisStepEvent) => void
 }
 
-export interface ReplicaDescription {
+interface ReplicaDescription {
   readonly text: string
   /** Milliseconds since it was published. */
   readonly ago: number

@@ -18,7 +18,7 @@ import type { RedisReplica } from './replica.ts'
 import { script } from './scripts.ts'
 import { isWrongType } from './wrong-types.ts'
 
-export interface SharedDrainsOptions {
+interface SharedDrainsOptions {
   readonly replica: RedisReplica
   /** Called with each newer state. */
   readonly onChange: (state: DrainState) => void

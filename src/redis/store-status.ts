@@ -2,7 +2,7 @@
 import type { RedisFault } from '../core/cache.ts'
 import type { StoreEvent } from './options.ts'
 
-export interface RedisFailure {
+interface RedisFailure {
   /** Without names and addresses. */
   readonly cause: string
   readonly remedy: string
@@ -109,7 +109,7 @@ export function describeFailure(error: string): string {
  * Why reads do not use Redis. `slow`: its replies come later than a read waits; writes wait longer. `lost`: there is no
  * connection, Redis refuses commands, or invalidations are pending.
  */
-export type Outage = 'slow' | 'lost'
+type Outage = 'slow' | 'lost'
 
 /** Why reads do not use Redis. */
 export interface HeartbeatFailure {

@@ -11,7 +11,7 @@ import type { RedisConnection, RedisReply } from './connection.ts'
 import { type OnStoreEvent, redisKeys } from './options.ts'
 import { script } from './scripts.ts'
 
-export interface KeyRule {
+interface KeyRule {
   readonly matches: (key: string) => boolean
   readonly type: 'string' | 'hash' | 'set' | 'zset'
   readonly repair: 'delete' | 'report'
@@ -76,7 +76,7 @@ const MAX_REPORTED = 32
 /** Repairs of keys with one rule within this time are one incident, with one event. */
 const INCIDENT_MS = 60_000
 
-export interface WrongTypesOptions {
+interface WrongTypesOptions {
   readonly connection: Pick<RedisConnection, 'runScript'>
   /** Time limit of the repair in milliseconds. */
   readonly timeout: number

@@ -29,7 +29,7 @@ interface RequestedForm {
 }
 
 /** What a request says about the representation that it wants. */
-export interface Preferences {
+interface Preferences {
   readonly pretty: boolean
   readonly acceptEncoding: string | undefined
   readonly ifNoneMatch: string | undefined
@@ -38,7 +38,7 @@ export interface Preferences {
 }
 
 /** Headers: names in lower case and values, alternating. */
-export interface Representation {
+interface Representation {
   readonly status: number
   /** The headers that stay the same as long as the representation does. */
   readonly stableHeaders: readonly string[]

@@ -16,7 +16,7 @@ const MAX_BUFFERED_LENGTH = 8192
 const FLUSH_INTERVAL_MS = 100
 
 /** Creates a destination that writes JSON lines to standard output. */
-export function createJsonLog() {
+function createJsonLog() {
   // Synchronous: passing these few bytes to another thread takes longer than writing them.
   const output = pino.destination({ dest: 1, sync: true })
   // Buffered here: the destination would measure the length of its whole buffer with each line.

@@ -2,7 +2,7 @@
 import type { LocalState, RedisMemory } from '../core/cache.ts'
 import type { RedisCapacity } from './problem-types.ts'
 
-export interface CapacitySources {
+interface CapacitySources {
   /** Absent: nothing is stored. */
   readonly local?: (() => LocalState) | undefined
   /** Absent: there is no Redis. */

@@ -1,12 +1,12 @@
 /** Since when each problem exists, and what requests of this replica have met meanwhile: differences of its totals. */
 import type { FoundProblem, Meanwhile, Problem, ProblemKind, Totals } from './problem-types.ts'
 
-export interface ProblemWatch {
+interface ProblemWatch {
   current(): readonly Problem[]
   stop(): void
 }
 
-export interface WatchedSources {
+interface WatchedSources {
   readonly find: () => readonly FoundProblem[]
   /** Returns the counts of this replica since its start. */
   readonly totals: () => Pick<Totals, 'stale' | 'queued' | 'failures'>

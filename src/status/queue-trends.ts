@@ -1,7 +1,7 @@
 /** Which queues of nodes grow: compares the lengths of the last ten seconds. */
 import type { GrowingQueue } from './problem-types.ts'
 
-export interface QueueTrends {
+interface QueueTrends {
   growing(): readonly GrowingQueue[]
   stop(): void
 }

@@ -27,7 +27,7 @@ export interface Degradation extends Meanwhile {
   readonly since: string
 }
 
-export interface ReadinessFacts {
+interface ReadinessFacts {
   readonly isDraining: boolean
   /** What the calls of this replica show about the nodes in use. */
   readonly contacts: { readonly hasRead: boolean; readonly isRefused: boolean; readonly isCutOff: boolean }

@@ -6,12 +6,12 @@ import type { JoinedResponse, NodeSummary, Rates, ReplicaSummary, ReportedNode }
 import { parserOf, validatorOf } from './validation.ts'
 
 /** Writes the report of this replica and returns those of the others. Undefined if Redis is unreachable. */
-export type ExchangeReports = (
+type ExchangeReports = (
   report: string,
 ) => Promise<readonly { readonly text: string; readonly ago: number }[] | undefined>
 
 /** What this replica reports. */
-export interface ReplicaSelf extends Readonly<Record<ExchangedName, Exchanged>> {
+interface ReplicaSelf extends Readonly<Record<ExchangedName, Exchanged>> {
   readonly name: string
   readonly version: string
   ready(): boolean

@@ -4,7 +4,7 @@ import type { Static, TSchema } from 'typebox'
 import { parseJson } from '../core/values.ts'
 
 /** Returns whether a value matches a schema; then `errors` are those of the last call. */
-export interface Validator {
+interface Validator {
   (value: unknown): boolean
   errors?: ErrorObject[] | null
 }

@@ -19,7 +19,7 @@ export interface EdgeEvents {
 }
 
 /** A listener has thrown `error` for an event of this kind; the other listeners get it nevertheless. */
-export type OnListenerError = (error: unknown, kind: keyof EventListeners, requestId?: string) => void
+type OnListenerError = (error: unknown, kind: keyof EventListeners, requestId?: string) => void
 
 export function createEdgeEvents(onError: OnListenerError = rethrow): EdgeEvents {
   const requests = new RequestRing((error, { requestId }) => onError(error, 'request', requestId))

@@ -15,7 +15,7 @@ export const ABANDONED: Rejection = {
   retryAfter: 1,
 }
 
-export interface AbandonedCallListeners {
+interface AbandonedCallListeners {
   /** Called when the call is no longer awaited. */
   onAbandon(): void
   /** Called when no client is connected any more, and when one is again. */

@@ -26,7 +26,7 @@ export interface UpstreamCall extends NodeCall {
   readonly resend?: number
 }
 
-export interface Authorization {
+interface Authorization {
   /** Returns the value of the header; `undefined`: no header. A function, so that no copy or dump of a call shows it. */
   header(): string | undefined
   /** Whether a refusal (401) leads to another login: then it shows nothing about the credentials. */

@@ -43,7 +43,7 @@ export interface NodeLimits {
 }
 
 /** When the calls of clients eject a node. */
-export interface FailureSettings {
+interface FailureSettings {
   /** Consecutive failures after which a node is ejected. */
   readonly failures: number
   /** Consecutive refused connections after which a node is ejected: fewer, since a refusal is unambiguous. */

@@ -27,7 +27,7 @@ import type { TokenCalls } from './tokens/token-calls.ts'
 type Layer = (next: Send) => Send
 
 /** What the layers of one node share. */
-export interface StackParts extends Pick<ClusterSettings, 'clock' | 'limits' | 'onCall'> {
+interface StackParts extends Pick<ClusterSettings, 'clock' | 'limits' | 'onCall'> {
   readonly node: string
   readonly layout: LayoutState
   readonly confirmLayout?: ClusterView['confirmLayout'] | undefined

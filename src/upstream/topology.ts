@@ -138,7 +138,7 @@ function parseNode(item: unknown): ListedNode | undefined {
   return { name, type, ...(number !== undefined && { version: number }) }
 }
 
-export interface AllowedAddresses {
+interface AllowedAddresses {
   includes(address: string): boolean
   /** Resolves a host name to its allowed addresses. Connections use it directly, so no name is resolved twice. */
   readonly lookup: LookupFunction

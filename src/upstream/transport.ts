@@ -156,7 +156,7 @@ async function sendOnce(
 }
 
 /** Returns the headers of a call. Nodes receive no others, except Host and Connection, which undici adds. */
-export type RequestHeaders = (call: UpstreamCall) => Readonly<Record<string, string>>
+type RequestHeaders = (call: UpstreamCall) => Readonly<Record<string, string>>
 
 /** With `passthrough`, a call without credentials is sent without Authorization, and the node refuses it. */
 export function createRequestHeaders(

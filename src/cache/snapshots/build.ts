@@ -20,7 +20,7 @@ import { storageLifetime } from '../stores/local-entries.ts'
 import { countsPage, type NodeReads, needsAllRows, rowSourceOf, type SnapshotDemands } from './builds.ts'
 import { type CollectionRows, parseHead, type SnapshotHead, type SnapshotRows, snapshotOf } from './rows.ts'
 
-export interface SnapshotLimits {
+interface SnapshotLimits {
   readonly maxRows: number
   readonly maxBytes: number
 }

@@ -67,7 +67,7 @@ const MISSING_MS = 1000
 /** Collections whose counts are remembered, in each of two generations. */
 const MAX_COUNTED = 1000
 
-export interface SnapshotRowsOptions {
+interface SnapshotRowsOptions {
   /** Absent: no other replica reads the rows. */
   readonly shared: SharedParts | undefined
   /** Returns the maximum of the bytes of all rows, as text. */

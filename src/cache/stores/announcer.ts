@@ -218,7 +218,7 @@ interface Message {
   readonly a?: string
 }
 
-export interface InvalidationSubscriberOptions {
+interface InvalidationSubscriberOptions {
   readonly replica: RedisReplica
   readonly known: KnownEpochs
   readonly onEvent: (event: StoreEvent) => void

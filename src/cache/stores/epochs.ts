@@ -16,7 +16,7 @@ export const MAX_EVICTIONS = 1000
 export const INITIAL_EPOCH = '0~0'
 
 /** `stale`: only soft invalidations happened in between. `changed`: a write did, so the response must not be served. */
-export type EpochComparison = 'same' | 'stale' | 'changed'
+type EpochComparison = 'same' | 'stale' | 'changed'
 
 export function compareEpochs(stored: Pick<TagEpochs, 'generation' | 'epochs'>, now: TagEpochs): EpochComparison {
   if (now.fenced || stored.generation !== now.generation || stored.epochs.length !== now.epochs.length) return 'changed'
@@ -146,7 +146,7 @@ export class EpochTable {
 }
 
 /** A read of epochs that Redis has not answered yet. */
-export interface EpochRead {
+interface EpochRead {
   readonly tags: readonly Tag[]
   isOutdated: boolean
 }

@@ -18,7 +18,7 @@ const MAX_PENDING_TAGS = 10_000
 /** Fences that are to be lifted. The oldest expire with their leases. */
 const MAX_PENDING_LIFTS = 10_000
 
-export interface InvalidatorOptions extends AnnouncerOptions {
+interface InvalidatorOptions extends AnnouncerOptions {
   /** Returns whether a write is sent, and acknowledged, although Redis has not confirmed it. */
   readonly risksStaleReads: () => boolean
 }

@@ -9,7 +9,7 @@ import { compareEpochs, EpochTable, purgeTags } from './epochs.ts'
 import { LocalTier, localLookup, lookupAt, measuresOf, toLocalEntry } from './local-entries.ts'
 import { fetchLockName, writeLockName } from './locks.ts'
 
-export interface MemoryStoreOptions {
+interface MemoryStoreOptions {
   /** Bytes beyond which the least recently used entries are evicted. */
   readonly bytes: () => number
   /** Milliseconds that a fence remains after `keepUntilLeaseEnds` (default 240 s). */

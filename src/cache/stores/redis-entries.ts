@@ -11,7 +11,7 @@ import type { RedisReplica } from '../../redis/replica.ts'
 import type { BytesKey, SharedParts } from './contract.ts'
 import { areEqual, hasOwnBytes, type LocalEntry, storageLifetime } from './local-entries.ts'
 
-export interface RedisEntriesOptions {
+interface RedisEntriesOptions {
   readonly replica: RedisReplica
   readonly codec: EntryCodec
   readonly onEvent: OnStoreEvent

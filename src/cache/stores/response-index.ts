@@ -47,7 +47,7 @@ redis.call('ZREM', KEYS[1], unpack(ARGV))
 redis.call('HDEL', KEYS[3], unpack(ARGV))
 return redis.call('HDEL', KEYS[2], unpack(ARGV))`)
 
-export interface ResponseIndexOptions {
+interface ResponseIndexOptions {
   readonly replica: RedisReplica
   readonly codec: EntryCodec
   /** Returns the current sequence of invalidations; undefined if Redis is unreachable. */

@@ -71,7 +71,7 @@ export interface Numeric extends Described {
   readonly maximum?: number
 }
 
-export interface Bool extends Described {
+interface Bool extends Described {
   readonly type: 'boolean'
 }
 

@@ -41,7 +41,7 @@ const router: RouterOptions = {
   maxParamLength: 16_384,
 }
 
-export interface V4ContractOptions {
+interface V4ContractOptions {
   readonly catalogue: readonly Endpoint[]
   /**
    * Returns the lowest release of the nodes, such as `4.5.4`; `undefined`: not known, so names of all releases are valid, and

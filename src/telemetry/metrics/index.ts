@@ -10,7 +10,7 @@ import type { EdgeEvents } from '../events.ts'
 import { type LabelValue, ReadHistogram } from './read-histogram.ts'
 import { type EventSeries, eventSeries, type MetricsSources, type StateSeries, stateSeries } from './table.ts'
 
-export interface MetricsOptions extends MetricsSources {
+interface MetricsOptions extends MetricsSources {
   readonly events: Pick<EdgeEvents, 'on' | 'requests'>
 }
 

@@ -59,7 +59,7 @@ export interface MetricsSources {
   spans?(): { readonly sent: number; readonly dropped: number }
 }
 
-export interface NodeSample {
+interface NodeSample {
   readonly name: string
   readonly type: 'master' | 'worker'
   readonly inFlight: number

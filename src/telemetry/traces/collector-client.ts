@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent } from 'undici'
 import { type Deadline, startDeadline } from '../../core/timing.ts'
 
-export interface CollectorOptions {
+interface CollectorOptions {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   /** Milliseconds for one batch, with all its attempts. */

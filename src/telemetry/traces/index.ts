@@ -21,7 +21,7 @@ import type { Span, SpanAttributes } from '../../core/trace.ts'
 import { type CollectorClient, createCollectorClient } from './collector-client.ts'
 import { formatTraceparent, parseTraceContext, startServerSpan, traceIdOf, UnrecordedSpan } from './span.ts'
 
-export interface TracesOptions {
+interface TracesOptions {
   /** Where spans are posted to. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -37,7 +37,7 @@ export interface TracesOptions {
   readonly delay?: number
 }
 
-export interface IncomingRequest {
+interface IncomingRequest {
   readonly id: string
   readonly method: string
   readonly scheme: 'http' | 'https'
@@ -122,12 +122,12 @@ interface ExporterOptions {
   readonly delay: number
 }
 
-export interface TracesLog {
+interface TracesLog {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
 }
 
-export interface SpanCounts {
+interface SpanCounts {
   /** Spans that the collector accepted. */
   readonly sent: number
   /** Spans that the collector did not accept, or that exceeded `maxPending`. */

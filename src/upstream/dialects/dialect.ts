@@ -59,7 +59,7 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return withTimeout(new Promise<never>(() => undefined), ms, undefined, signal)
 }
 
-export interface CallGuards {
+interface CallGuards {
   readonly nodeCache: boolean
   readonly agentsWithoutData: boolean
   readonly lostNodes: boolean
@@ -131,7 +131,7 @@ export function rulesOfSetting(layout: Layout | 'auto'): LayoutRules {
 }
 
 /** What a dialect decides about a call. `endpoint`: method and path template. `timeout` in milliseconds. */
-export interface DialectCall
+interface DialectCall
   extends Pick<NodeCall, 'node' | 'method' | 'path' | 'expect' | 'endpoint' | 'mayBePassedOn' | 'reportsLostNodes'> {
   readonly body?: NonNullable<NodeCall['body']>
   readonly timeout: number | undefined

@@ -31,7 +31,7 @@ export interface ChangedCall {
   readonly passedOnTo?: PassedOnTo
 }
 
-export interface LostNodesQuestion {
+interface LostNodesQuestion {
   readonly request: EdgeRequest
   /** The asked node. */
   readonly node: string

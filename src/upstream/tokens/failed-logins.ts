@@ -21,7 +21,7 @@ export interface LoginSource {
   readonly isTrusted: boolean
 }
 
-export type CountedLogin =
+type CountedLogin =
   /** `isDecided`: logins that are in flight have no part in it. */
   | { readonly isBlocked: true; readonly blockedFor: number; readonly isDecided: boolean }
   /** `succeed`: the login was right; `fail`: it was wrong. `cancel`: it was not decided. */

@@ -138,7 +138,7 @@ const TOKEN_FORM = /^[A-Za-z0-9_-]+\.([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+$/
 const RENEWAL_SHARE = 0.8
 
 /** `elapsed`: monotonic milliseconds; `wall`: milliseconds since 1970. */
-export interface TokenClock {
+interface TokenClock {
   elapsed(): number
   wall(): number
 }

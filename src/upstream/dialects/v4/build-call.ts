@@ -14,7 +14,7 @@ import { formatBody } from '../dialect.ts'
 import { ALL_ROWS, type Conversation, chunksOf, type V4Call } from './conversation.ts'
 import { RefusedError } from './errors.ts'
 
-export interface Question {
+interface Question {
   readonly call: V4Call
   /** The same call for the other parts of a list that does not fit into one request line. */
   readonly further?: readonly V4Call[]

@@ -94,7 +94,7 @@ function checkQuery({ rows, request: { query }, translation: { call } }: Convers
   compileMatching(checked, source, source === sources.catalogue ? [''] : [], (row: Row) => row)
 }
 
-export interface Variant {
+interface Variant {
   readonly translation: Translation
   /** A version whose nodes know the calls of the translation; `undefined`: the newest one. */
   readonly version: string | undefined
