@@ -22,7 +22,7 @@
  *            joinVerdicts    – several nodes, each of which checks something
  *            joinWrites      – several nodes, each of which acts
  */
-import type { EdgeOperation } from './catalogue/endpoint.ts'
+import type { EdgeOperation } from './contracts/endpoint.ts'
 import { type EdgeRead, type EdgeRequest, type EdgeWrite, type Handler, nodeOf, type Stage } from './core/request.ts'
 import type { StageName } from './core/trace.ts'
 import { traced } from './core/traced.ts'

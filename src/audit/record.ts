@@ -7,7 +7,7 @@
  * The format is fixed: files of earlier releases must verify, so field names and their order never change.
  */
 import { createHash } from 'node:crypto'
-import type { Endpoint, Param } from '../catalogue/endpoint.ts'
+import type { Endpoint, Param } from '../contracts/endpoint.ts'
 import { describedFields, routeOf } from '../core/endpoint-names.ts'
 import { digestInTurns } from '../core/long-values.ts'
 import type { EdgeWrite, RequestBody } from '../core/request.ts'

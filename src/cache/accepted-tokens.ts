@@ -21,7 +21,7 @@ import type { RecheckPace } from './recheck-pace.ts'
 import type { BytesKey, BytesLookup, EpochStore, NewEntry } from './stores/contract.ts'
 import { epochsText } from './stores/epochs.ts'
 
-/** What writes invalidate that end tokens: of any user, or of one (catalogue/v4-contract/security.ts). */
+/** What writes invalidate that end tokens: of any user, or of one (contracts/v4/security.ts). */
 export const RIGHTS_TAG = 'rights'
 const USER_TAG = 'tokens:'
 /** No write invalidates this tag: a genuine token stays genuine. */

@@ -4,6 +4,7 @@
  * its response, and compared. Nothing is stored. Comparisons use idle capacity of the nodes only, within a budget.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { collectionContracts } from '../collections/contracts.ts'
 import { isStorable, reportedNodeFailure } from '../core/envelope.ts'
 import type { CacheDifference } from '../core/events.ts'
 import { actsAsItself, type EdgeRead, type Handler, NO_COST } from '../core/request.ts'
@@ -11,7 +12,6 @@ import { type CacheIndex, type EdgeResponse, type Hit, isPartial, type TagEpochs
 import { rateBudget } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
 import { isObject } from '../core/values.ts'
-import { collectionContracts } from '../query/contracts.ts'
 import type { CachePorts, ReadContext } from './call-nodes.ts'
 import type { CacheTarget } from './key.ts'
 

@@ -1,5 +1,5 @@
 /** Explains to operators why the next request of a URL is a hit or a miss, and which writes invalidate its response. */
-import type { ConditionalTags, Endpoint, Tag, WriteEndpoint } from '../catalogue/endpoint.ts'
+import type { ConditionalTags, Endpoint, Tag, WriteEndpoint } from '../contracts/endpoint.ts'
 import type { Explanation, InvalidatingWrite } from '../core/cache.ts'
 import { nameOf } from '../core/endpoint-names.ts'
 import { EdgeError } from '../core/errors.ts'

@@ -4,7 +4,7 @@
  * so that no value can imitate a delimiter, and the whole passes through an HMAC, so that clients cannot choose a key.
  */
 import { createHash, createHmac } from 'node:crypto'
-import type { Param, Tag } from '../catalogue/endpoint.ts'
+import type { Param, Tag } from '../contracts/endpoint.ts'
 import { asksForSecret } from '../core/access.ts'
 import type { StoredResponseInfo } from '../core/cache.ts'
 import { nameOf } from '../core/endpoint-names.ts'

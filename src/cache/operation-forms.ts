@@ -3,6 +3,9 @@
  * `redisClient`, are those of the manager's own cache. The v4 one has affected items, and refuses with a problem.
  */
 
+import { type CollectionError, type CollectionPage, MAX_LIMIT } from '../collections/request.ts'
+import { cacheEntries } from '../collections/sources.ts'
+import type { Row } from '../collections/value.ts'
 import { type Explanation, type IndexEntry, type PurgeCost, type PurgeOutcome, shownEntry } from '../core/cache.ts'
 import { nameFor } from '../core/endpoint-names.ts'
 import { envelopeOf } from '../core/envelope.ts'
@@ -10,9 +13,6 @@ import { errorTable, Problem } from '../core/errors.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { type CacheIndex, type EdgeOrigin, type EnvelopeResponse, OF_EDGE } from '../core/response.ts'
 import { compareTexts, inTurns, selectFirst } from '../core/turns.ts'
-import { type CollectionError, type CollectionPage, MAX_LIMIT } from '../query/request.ts'
-import { cacheEntries } from '../query/sources.ts'
-import type { Row } from '../query/value.ts'
 
 type Response = EnvelopeResponse<EdgeOrigin>
 type Written = Response | Promise<Response>

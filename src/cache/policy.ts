@@ -1,7 +1,7 @@
 /**
  * What an endpoint record means for the cache: may its responses be stored, which values are part of the key, which
  * tags does a read carry, and which tags does a write invalidate; and how long a response is served. `Tag` in
- * catalogue/endpoint.ts defines the templates.
+ * contracts/endpoint.ts defines the templates.
  */
 import type {
   CacheGroup,
@@ -16,7 +16,7 @@ import type {
   Tag,
   V4Rows,
   WriteEndpoint,
-} from '../catalogue/endpoint.ts'
+} from '../contracts/endpoint.ts'
 import { nameOf } from '../core/endpoint-names.ts'
 import { type EdgeRead, type EdgeRequest, type EdgeWrite, fieldsOf, nodeOf } from '../core/request.ts'
 import { NEVER_STALE } from '../core/response.ts'

@@ -3,8 +3,8 @@
  * itself. The response of a key may be computed from a snapshot of its collection, so a purge of keys includes the snapshots.
  */
 
-import type { Endpoint, Tag } from '../catalogue/endpoint.ts'
-import { bothContracts } from '../catalogue/index.ts'
+import type { Endpoint, Tag } from '../contracts/endpoint.ts'
+import { bothContracts } from '../contracts/index.ts'
 import type { IndexEntry, PurgeCost, PurgeOutcome, PurgeScope } from '../core/cache.ts'
 import { nameOf, parseName } from '../core/endpoint-names.ts'
 import { EdgeError } from '../core/errors.ts'

@@ -1,5 +1,5 @@
 /** How long reads of replicated data go to the master only, after a write. */
-import type { Tag } from '../catalogue/endpoint.ts'
+import type { Tag } from '../contracts/endpoint.ts'
 import type { CopyState } from '../core/request.ts'
 import type { Lookup } from '../core/response.ts'
 

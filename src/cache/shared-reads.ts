@@ -2,7 +2,7 @@
  * Reads that a dialect sends on behalf of a v3 request are reads of the v4 contract too, so they pass the cache as
  * those: what clients of one contract have fetched costs those of the other no second call.
  */
-import type { ReadEndpoint } from '../catalogue/endpoint.ts'
+import type { ReadEndpoint } from '../contracts/endpoint.ts'
 import { isStaleIfError } from '../core/cache.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CallNode, NamedRead, NodeCall, NodeFailure, NodeResponse, NodeResult } from '../core/node-call.ts'

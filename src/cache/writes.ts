@@ -3,7 +3,7 @@
  * those that the response names, and returns the response only then. If the outcome of a write is unknown, its fence stays
  * for the time of its lease.
  */
-import type { Tag } from '../catalogue/endpoint.ts'
+import type { Tag } from '../contracts/endpoint.ts'
 import { dataOf, errorNumberOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent } from '../core/events.ts'

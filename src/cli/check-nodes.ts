@@ -1,17 +1,17 @@
 /** The part of `manager-edge check --connect` that asks the nodes: layout, version, credentials, distribution, rights. */
 import { pino } from 'pino'
 import { buildCluster } from '../app/cluster.ts'
-import accountRights from '../catalogue/v4-layout/account-rights.json' with { type: 'json' }
 import { createReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
+import accountRights from '../contracts/translations/account-rights.json' with { type: 'json' }
 import { allows, builtInRoles } from '../core/access.ts'
 import { type ErrorCode, errorTable } from '../core/errors.ts'
 import type { Layout, NodeFailure, NodeResult } from '../core/node-call.ts'
 import { describeFailure, faultRules, type NodeFault } from '../core/node-faults.ts'
-import { layoutRules } from '../upstream/dialects/dialect.ts'
+import { layoutRules, versionIn } from '../layouts/dialect.ts'
 import { type DistributionProbe, probeDistribution } from '../upstream/distribution.ts'
 import type { Cluster } from '../upstream/index.ts'
-import { type AccountRights, callVersion, errorCodeIn, readAccountRights, versionIn } from '../upstream/probes.ts'
+import { type AccountRights, callVersion, errorCodeIn, readAccountRights } from '../upstream/probes.ts'
 import { type Finding, failure } from './output.ts'
 
 const RIGHTS_FIX = 'compare the policies of the account with docs/v4-layout.md, or give the users a lesser role'

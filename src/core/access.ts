@@ -3,7 +3,7 @@
  * `resource:action`, a role is a list of permissions. `agents:*` is every action on agents, `*:read` is reading
  * everything, `*` (or `*:*`) is everything. What is not granted is denied.
  */
-import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { Endpoint } from '../contracts/endpoint.ts'
 import roles from './roles.json' with { type: 'json' }
 
 /** The form of a permission that a role may grant. */

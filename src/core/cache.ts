@@ -1,5 +1,5 @@
 /** The cache as all rooms see it: how it handled a request (`Cache-Status`), and what its index and its purges contain. */
-import type { Tag } from '../catalogue/endpoint.ts'
+import type { Tag } from '../contracts/endpoint.ts'
 
 /** No node answers, and the response is served for hours (`cache.outage`). */
 export const OUTAGE = 'outage'

@@ -1,5 +1,5 @@
 /**
- * Counts of events in a time, as texts by name: of this process, or of all replicas (redis/shared-counters.ts). What a text
+ * Counts of events in a time, as texts by name: of this process, or of all replicas (replicas/shared-counters.ts). What a text
  * means, and when a limit is reached, is a rule: a function that reads and replaces texts. So each rule exists once,
  * wherever its counts are stored.
  */

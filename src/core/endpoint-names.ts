@@ -1,4 +1,4 @@
-import type { Body, Contract, Endpoint, Field } from '../catalogue/endpoint.ts'
+import type { Body, Contract, Endpoint, Field } from '../contracts/endpoint.ts'
 
 /**
  * A path of a contract. The names of endpoints, and of the URLs of their responses, where both contracts are meant, are the

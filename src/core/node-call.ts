@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { Priority } from '../catalogue/endpoint.ts'
+import type { Priority } from '../contracts/endpoint.ts'
 import type { Failure, NodeFault } from './node-faults.ts'
 import type { ClientPresence } from './presence.ts'
 import type { Trace } from './trace.ts'

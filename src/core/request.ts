@@ -1,4 +1,4 @@
-import type { Endpoint, Priority, ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
+import type { Endpoint, Priority, ReadEndpoint, WriteEndpoint } from '../contracts/endpoint.ts'
 import type { ClientFlow, NodeToken } from './node-call.ts'
 import type { ClientPresence } from './presence.ts'
 import type { EdgeResponse } from './response.ts'

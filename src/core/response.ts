@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { Tag } from '../catalogue/endpoint.ts'
+import type { Tag } from '../contracts/endpoint.ts'
 import type {
   CacheStatus,
   DegradedDetail,
@@ -116,7 +116,7 @@ export interface JoinedOrigin extends MadeOfParts {
 /** All rows of a joined collection, which are not in the body. */
 export interface AllRowsOrigin extends MadeOfParts {
   readonly kind: 'allRows'
-  /** The rows, in parts as `PartWriter` in rows/page-writer.ts writes them. */
+  /** The rows, in parts as `PartWriter` in collections/page-writer.ts writes them. */
   readonly rowParts: readonly Buffer[]
   /** The number of calls to nodes that returned rows. */
   readonly fetchedParts: number

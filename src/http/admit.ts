@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access, Recheck } from '../access/access.ts'
-import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { Endpoint } from '../contracts/endpoint.ts'
 import { allows, asksForSecret } from '../core/access.ts'
 import { EdgeError } from '../core/errors.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'

@@ -5,7 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import createRouter, { type HTTPMethod } from 'find-my-way'
-import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { Endpoint } from '../contracts/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request.ts'
 import { METHODS } from '../listener/reject.ts'

@@ -1,6 +1,6 @@
 /** The EdgeRequest of a validated request: typed, canonical, without the raw URL. */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
-import type { Endpoint, Priority, ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
+import type { Endpoint, Priority, ReadEndpoint, WriteEndpoint } from '../contracts/endpoint.ts'
 import { allows } from '../core/access.ts'
 import type { ClientFlow } from '../core/node-call.ts'
 import { Presence } from '../core/presence.ts'

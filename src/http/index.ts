@@ -11,7 +11,7 @@ import Fastify, {
   type FastifyRequest,
   type FastifyServerOptions,
 } from 'fastify'
-import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
+import type { Endpoint, ReadEndpoint } from '../contracts/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { NamedRead } from '../core/node-call.ts'
 import { type Caller, type EdgeRead, type Handler, NO_BODY } from '../core/request.ts'

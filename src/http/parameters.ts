@@ -3,7 +3,7 @@
  * values of a repeated name are joined with a comma (as the real API does for lists), or are refused; nothing is nested or
  * dropped. Each value then has one canonical form, so that equal requests have one path, one cache key and one response.
  */
-import type { Canonical, Param } from '../catalogue/endpoint.ts'
+import type { Canonical, Param } from '../contracts/endpoint.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
 
 export type Values = Record<string, string>

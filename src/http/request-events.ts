@@ -3,7 +3,7 @@
  * route template, status, time, caller. No URL, no query value, no body, no header; a path only if no route matches it.
  */
 import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
-import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { Endpoint } from '../contracts/endpoint.ts'
 import { cacheOutcomeOf } from '../core/cache.ts'
 import { routeOf } from '../core/endpoint-names.ts'
 import { type RequestEvent, type RequestMessage, RequestRecord } from '../core/events.ts'

@@ -1,6 +1,6 @@
 /** The v3 contract: paths in any case, texts as values, and errors as `{error, message}` with a code for each fault. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Endpoint } from '../catalogue/endpoint.ts'
+import type { Endpoint } from '../contracts/endpoint.ts'
 import { describedBody } from '../core/endpoint-names.ts'
 import { EdgeError, errorTable, Problem, SUGGESTION_HEADER } from '../core/errors.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'

@@ -5,11 +5,11 @@
  */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { FastifySchemaValidationError } from 'fastify'
-import type { Body, Endpoint, Field, Param, PrefixSetting } from '../catalogue/endpoint.ts'
-import { type Kind, kinds, type ValueKind } from '../catalogue/schemas/kinds.ts'
+import { parseQuery } from '../collections/grammar.ts'
+import type { Body, Endpoint, Field, Param, PrefixSetting } from '../contracts/endpoint.ts'
+import { type Kind, kinds, type ValueKind } from '../contracts/schemas/kinds.ts'
 import { describedBody, describedFields } from '../core/endpoint-names.ts'
 import { EdgeError, type ErrorCode, suggestionHeaders } from '../core/errors.ts'
-import { parseQuery } from '../query/grammar.ts'
 import { printable, type Values } from './parameters.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>

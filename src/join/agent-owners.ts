@@ -4,6 +4,9 @@
  *
  * Reads use a table that is refreshed in the background. Writes, and reads that found nothing, ask the master again.
  */
+
+import { DEFAULT_LIMIT } from '../collections/request.ts'
+import { advanceRow, createRowCursor, rowsOf } from '../collections/rows.ts'
 import { isNotReadyError, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { concatOwn } from '../core/long-values.ts'
@@ -11,8 +14,6 @@ import type { ClusterView } from '../core/node-call.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import { type EdgeResponse, type EnvelopeResponse, nodeOriginOf } from '../core/response.ts'
 import { systemClock, withTimeout } from '../core/timing.ts'
-import { DEFAULT_LIMIT } from '../query/request.ts'
-import { advanceRow, createRowCursor, rowsOf } from '../rows/rows.ts'
 import {
   type AgentOwner,
   type AgentOwnerMap,

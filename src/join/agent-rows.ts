@@ -1,14 +1,15 @@
 /** Rows fetched agent by agent, for nodes whose own list of rows is incomplete. */
-import type { ReadEndpoint } from '../catalogue/endpoint.ts'
+
+import { compileMatching } from '../collections/collect.ts'
+import { sortFieldsOf } from '../collections/order.ts'
+import { parseCollectionRequest } from '../collections/request.ts'
+import { printRows } from '../collections/rows.ts'
+import { compileProjection, flattenRow } from '../collections/select.ts'
+import type { DatabaseSource } from '../collections/sources.ts'
+import type { Row } from '../collections/value.ts'
+import type { ReadEndpoint } from '../contracts/endpoint.ts'
 import { parseBodyInTurns } from '../core/envelope.ts'
 import type { EdgeRead } from '../core/request.ts'
-import { compileMatching } from '../query/collect.ts'
-import { sortFieldsOf } from '../query/order.ts'
-import { parseCollectionRequest } from '../query/request.ts'
-import { compileProjection, flattenRow } from '../query/select.ts'
-import type { DatabaseSource } from '../query/sources.ts'
-import type { Row } from '../query/value.ts'
-import { printRows } from '../rows/rows.ts'
 import type { OwnedAgent } from './agent-index.ts'
 import {
   checkTotal,

@@ -4,15 +4,16 @@
  * sort, whatever page the client wants, and if these are not all rows of the node, its agents are asked one by one, as
  * far as the price of the read allows. Beyond it, the response says how many agents it covers.
  */
-import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
+
+import { MAX_LIMIT } from '../collections/request.ts'
+import { agentIdsOf, type Rows, rowsOfAgents } from '../collections/rows.ts'
+import { sources } from '../collections/sources.ts'
+import type { Endpoint, ReadEndpoint } from '../contracts/endpoint.ts'
 import { priceOfRead } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { traceAsync } from '../core/traced.ts'
 import { waitForJsonTurn } from '../core/turns.ts'
-import { MAX_LIMIT } from '../query/request.ts'
-import { sources } from '../query/sources.ts'
-import { agentIdsOf, type Rows, rowsOfAgents } from '../rows/rows.ts'
 import type { OwnedAgent } from './agent-index.ts'
 import { type AgentCalls, type AgentRowsKind, type AgentRowsRead, readAgentRows, TIMED_OUT } from './agent-rows.ts'
 import { coveredBy, type FirstPage, isWholeCluster, readFirstPage } from './first-page.ts'

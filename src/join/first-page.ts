@@ -1,9 +1,10 @@
 /** The first page of a node over all agents, of up to 1,000 unsorted rows, and which agents it covers. */
+
+import { MAX_LIMIT } from '../collections/request.ts'
+import { agentIdsOf, countRows, type Rows, UnreadableRowsError } from '../collections/rows.ts'
+import type { DatabaseSource } from '../collections/sources.ts'
 import type { EdgeRead } from '../core/request.ts'
 import { waitForJsonTurn } from '../core/turns.ts'
-import { MAX_LIMIT } from '../query/request.ts'
-import type { DatabaseSource } from '../query/sources.ts'
-import { agentIdsOf, countRows, type Rows, UnreadableRowsError } from '../rows/rows.ts'
 import { type JoinedRead, omitParameters, selectWithSortFields } from './joined-read.ts'
 import { createUnreadableError, type PartError, rowsOfPart } from './node-part.ts'
 import { MANAGER_AGENT_ID } from './owner-lookup.ts'

@@ -2,18 +2,19 @@
  * The handler of reads over many nodes: of the whole cluster, or of the nodes that the request names
  * (`/cluster/:node_ids/…`). `all-agents.ts` joins the rows of all agents.
  */
-import type { Endpoint, ReadEndpoint } from '../catalogue/endpoint.ts'
+
+import { compileMatching } from '../collections/collect.ts'
+import { compareText, parseSort } from '../collections/order.ts'
+import { CollectionError, parseCollectionRequest, parsePage } from '../collections/request.ts'
+import { printRows } from '../collections/rows.ts'
+import { type ArraySource, type Source, sources } from '../collections/sources.ts'
+import { fieldValue, type Row } from '../collections/value.ts'
+import type { Endpoint, ReadEndpoint } from '../contracts/endpoint.ts'
 import { parseBodyInTurns } from '../core/envelope.ts'
 import { AbandonedError } from '../core/presence.ts'
 import type { EdgeRead, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceAsync } from '../core/traced.ts'
-import { compileMatching } from '../query/collect.ts'
-import { compareText, parseSort } from '../query/order.ts'
-import { CollectionError, parseCollectionRequest, parsePage } from '../query/request.ts'
-import { type ArraySource, type Source, sources } from '../query/sources.ts'
-import { fieldValue, type Row } from '../query/value.ts'
-import { printRows } from '../rows/rows.ts'
 import { joinAllAgents, type ReadAllAgents } from './all-agents.ts'
 import {
   type JoinCollectionsPorts,

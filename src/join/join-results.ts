@@ -3,7 +3,7 @@
  * own share, calls are never repeated, and the response always names the nodes that did not act.
  */
 import { setMaxListeners } from 'node:events'
-import type { MergeRule, ReadEndpoint, WriteEndpoint } from '../catalogue/endpoint.ts'
+import type { MergeRule, ReadEndpoint, WriteEndpoint } from '../contracts/endpoint.ts'
 import { parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView } from '../core/node-call.ts'

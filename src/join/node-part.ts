@@ -2,6 +2,10 @@
  * The response of one node within a joined response, as a value: the failure of one node must not fail the others. And its
  * rows, in pages that are fetched when a merge needs them.
  */
+
+import type { MergeInput } from '../collections/merge.ts'
+import { MAX_LIMIT } from '../collections/request.ts'
+import { type Rows, type RowsResult, rowsOf } from '../collections/rows.ts'
 import { type CacheDetail, isDegraded, isStale } from '../core/cache.ts'
 import { parseBodyInTurns, TRANSIENT_ERRORS } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
@@ -10,9 +14,6 @@ import { throwIfAbandoned } from '../core/presence.ts'
 import type { EdgeRead, EdgeRequest, Handler, RequestClient } from '../core/request.ts'
 import { cachedOf, type EdgeResponse, type EnvelopeResponse, nodeOriginOf, partsOf } from '../core/response.ts'
 import { ownEntry, ownText } from '../core/values.ts'
-import { MAX_LIMIT } from '../query/request.ts'
-import type { MergeInput } from '../rows/merge.ts'
-import { type Rows, type RowsResult, rowsOf } from '../rows/rows.ts'
 
 export interface ReceivedPart {
   readonly ok: true

@@ -2,7 +2,9 @@
  * Owners of agents as the master reports them: of all agents, of given agents, or of the members of a group. Owners that
  * the master cannot report are one error, 931.
  */
-import type { ReadEndpoint } from '../catalogue/endpoint.ts'
+
+import { MAX_LIMIT } from '../collections/request.ts'
+import type { ReadEndpoint } from '../contracts/endpoint.ts'
 import { isNotReadyError, OWNER_UNKNOWN, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { nodeOfAgent } from '../core/node-call.ts'
@@ -11,7 +13,6 @@ import { type Caller, type EdgeRead, type EdgeRequest, type Handler, NO_COST } f
 import { cachedOf, type EdgeResponse } from '../core/response.ts'
 import { waitForJsonTurn } from '../core/turns.ts'
 import { ownField, ownText } from '../core/values.ts'
-import { MAX_LIMIT } from '../query/request.ts'
 
 /** The node that an agent reports to. `unknown`: the agent has connected, but the master does not name its node. */
 export type AgentOwner =

@@ -3,11 +3,12 @@
  * another node returned. Such an agent may have moved a moment ago. Or an address leads to the wrong node: its rows would
  * appear twice, and the rows of the right node would be missing without an error.
  */
+
+import { compareText } from '../collections/order.ts'
 import { EdgeError } from '../core/errors.ts'
 import { throwIfAbandoned } from '../core/presence.ts'
 import type { EdgeRead } from '../core/request.ts'
 import { withTimeout } from '../core/timing.ts'
-import { compareText } from '../query/order.ts'
 import { type AgentIndex, compareAgents, indexAgents, MAX_LISTED_AGENTS, type OwnedAgent } from './agent-index.ts'
 import type { JoinCollectionsPorts, JoinedRead } from './joined-read.ts'
 import { createPartError, type NodeRows, type PartError, toPartError } from './node-part.ts'

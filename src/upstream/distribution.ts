@@ -5,7 +5,7 @@
  */
 import { parseEnvelope } from '../core/envelope.ts'
 import type { CallNode, ClusterView, NodeCall, NodeResult } from '../core/node-call.ts'
-import { layoutRules, toEdgeResponse } from './dialects/dialect.ts'
+import { layoutRules, toEdgeResponse } from '../layouts/dialect.ts'
 import type { ClusterLog, LayoutChange } from './options.ts'
 import { createOwnCall } from './probes.ts'
 

@@ -1,6 +1,6 @@
 /** The innermost handler: sends a request to one node and returns its response, or the error of the failed call. */
 
-import type { Contract } from '../catalogue/endpoint.ts'
+import type { Contract } from '../contracts/endpoint.ts'
 import { errorNumberOf, isNotReadyError } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CallNode, ClusterView, Layout, NodeFailure, NodeResponse, NodeResult } from '../core/node-call.ts'
@@ -12,17 +12,18 @@ import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import { traceSync } from '../core/traced.ts'
 import {
   type Answer,
+  type Candidate,
   type Dialect,
   type DialectResult,
   type DialectTools,
   layoutRules,
   type ShareRead,
   v3,
-} from './dialects/dialect.ts'
-import { NO_MASTER, UNKNOWN_NODE } from './dialects/v4/content.ts'
-import { v4 } from './dialects/v4/index.ts'
-import { refused, v4Contract } from './dialects/v4-contract.ts'
-import type { Candidate, KindOf } from './kinds.ts'
+} from '../layouts/dialect.ts'
+import { NO_MASTER, UNKNOWN_NODE } from '../layouts/v4/content.ts'
+import { v4 } from '../layouts/v4/index.ts'
+import { refused, v4Contract } from '../layouts/v4-contract.ts'
+import type { KindOf } from './kinds.ts'
 import type { NodeLimits } from './options.ts'
 
 interface ForwardOptions {

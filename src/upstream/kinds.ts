@@ -3,28 +3,13 @@
  * has two kinds: in mode `manager` the nodes distribute requests themselves; in mode `edge` each node answers for itself, and
  * the edge distributes requests and joins.
  */
-import type { Endpoint } from '../catalogue/endpoint.ts'
+
+import { MAX_LIMIT } from '../collections/request.ts'
+import type { Endpoint } from '../contracts/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView, Layout, NodeInfo } from '../core/node-call.ts'
 import { type CopyState, type EdgeRequest, type EdgeWrite, nodeOf, type Stage } from '../core/request.ts'
-import { MAX_LIMIT } from '../query/request.ts'
-
-export interface Candidate {
-  readonly node: string
-  /** The path template for this node, filled from the path parameters of the request. */
-  readonly path: string
-  /** Used only if the API process of the first candidate, the node that the request is about, is not reachable. */
-  readonly isDetour?: true
-  /**
-   * A worker of the v4 layout, which asks the master itself. Used only if the API process of the master is not reachable
-   * or hangs.
-   */
-  readonly replacesMaster?: true
-  /** A worker that answers from its own copy while the master has no free slot. The master follows as a candidate. */
-  readonly relievesMaster?: true
-  /** Mode `manager` of the v3 layout: the node may pass the request on to another one, which may be the late one. */
-  readonly mayBePassedOn?: true
-}
+import type { Candidate } from '../layouts/dialect.ts'
 
 /** Returns at least one candidate. Throws 3022 for an unknown node and 924 for a node without address. */
 export type Router = (request: EdgeRequest, view: ClusterView) => readonly Candidate[]

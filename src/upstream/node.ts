@@ -1,9 +1,9 @@
 /** One node with an address: the state that its calls share. `stack.ts` has the order of what happens to a call. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClusterView, Layout, NodeCall } from '../core/node-call.ts'
+import { layoutRules } from '../layouts/dialect.ts'
 import { ANONYMOUS, notSent, type Send } from './call.ts'
 import { CallBudget } from './call-budget.ts'
-import { layoutRules } from './dialects/dialect.ts'
 import type { DrainedNodes } from './drains.ts'
 import { AgentReads } from './failure/agent-reads.ts'
 import { NodeHealth } from './failure/health.ts'

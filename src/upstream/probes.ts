@@ -14,8 +14,8 @@ import type {
 import { describeFailure, isAnswered, isHeldBack } from '../core/node-faults.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
 import { type NameAndPassword, ownField, parseJson } from '../core/values.ts'
+import { bodyOf, dataIn, layoutRules } from '../layouts/dialect.ts'
 import type { Send } from './call.ts'
-import { layoutRules } from './dialects/dialect.ts'
 import type { ProbeOutcome } from './failure/suspicion.ts'
 import { STATUS_PROBE } from './node-response.ts'
 
@@ -110,13 +110,6 @@ export function createVersionCall({ view }: { readonly view: View }, { credentia
 /** `timeout` in milliseconds. */
 type NodeCheckOptions = Pick<OwnCall, 'node' | 'timeout' | 'caller' | 'credentials' | 'token'>
 
-/** Returns the version without a leading `v`; `undefined` if the response does not contain one. */
-export function versionIn(response: NodeResponse, layout: Layout): string | undefined {
-  const data = ownField(bodyOf(response), 'data')
-  const text = layoutRules[layout].versionIn(data)
-  return typeof text === 'string' ? /^v?([0-9]+(?:\.[0-9]+){1,3})$/.exec(text)?.[1] : undefined
-}
-
 /** Returns the error code in a response of either layout; 0 if there is none. */
 export function errorCodeIn(response: NodeResponse): number {
   const error = ownField(bodyOf(response), 'error')
@@ -163,13 +156,4 @@ function extentOf(resources: unknown, on: string, mode: 'white' | 'black'): Exte
 /** Each agent is a member of a group. */
 function isAllOf(on: string, name: string): boolean {
   return name === `${on}:*` || name === '*:*:*' || (on === 'agent:id' && name === 'agent:group:*')
-}
-
-/** Returns the `data` of a read that succeeded; `undefined` for every other result. */
-export function dataIn(result: NodeResult): unknown {
-  return result.ok && result.response.status === 200 ? ownField(bodyOf(result.response), 'data') : undefined
-}
-
-function bodyOf({ body }: NodeResponse): unknown {
-  return Buffer.isBuffer(body) ? parseJson(body) : undefined
 }

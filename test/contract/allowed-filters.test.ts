@@ -1,5 +1,5 @@
 import t from 'tap'
-import { catalogue } from '../../src/catalogue/index.ts'
+import { catalogue } from '../../src/contracts/index.ts'
 import { idOf } from './facts.ts'
 
 /** The names that error 604 of the real API lists for an unknown parameter, in its order. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { catalogue } from '../../src/catalogue/index.ts'
+import { catalogue } from '../../src/contracts/index.ts'
 import { contract, contractFacts, differences, idOf, joined, recordFacts, validatorFacts } from './facts.ts'
 import { intended, means } from './intended.ts'
 
@@ -22,7 +22,7 @@ t.test('every endpoint of the contract has a record, and additional records are 
   t.strictSame(
     recorded.filter((id) => !described.includes(id)),
     catalogue.filter(({ beyondSeed }) => beyondSeed).map(idOf),
-    'each record in src/catalogue that the contract lacks is marked with beyondSeed',
+    'each record in src/contracts that the contract lacks is marked with beyondSeed',
   )
 })
 

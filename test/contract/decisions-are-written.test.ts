@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { kinds, type ValueKind } from '../../src/catalogue/schemas/kinds.ts'
+import { kinds, type ValueKind } from '../../src/contracts/schemas/kinds.ts'
 import { contract, idOf } from './facts.ts'
 
 const document = readFileSync(new URL('../../docs/contract-decisions.md', import.meta.url), 'utf8')

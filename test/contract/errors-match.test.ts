@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'
-import { kinds } from '../../src/catalogue/schemas/kinds.ts'
+import { kinds } from '../../src/contracts/schemas/kinds.ts'
 import { errorTable } from '../../src/core/errors.ts'
 
 interface Row {

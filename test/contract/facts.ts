@@ -1,8 +1,8 @@
 /** The contract and the catalogue as flat facts of one form, place → value, so that a test can compare them. */
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
-import type { Endpoint, Field, Param } from '../../src/catalogue/endpoint.ts'
-import { kinds, type ValueKind } from '../../src/catalogue/schemas/kinds.ts'
+import type { Endpoint, Field, Param } from '../../src/contracts/endpoint.ts'
+import { kinds, type ValueKind } from '../../src/contracts/schemas/kinds.ts'
 
 export type Facts = Map<string, string>
 

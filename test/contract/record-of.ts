@@ -1,4 +1,4 @@
-import { catalogue } from '../../src/catalogue/index.ts'
+import { catalogue } from '../../src/contracts/index.ts'
 
 type Endpoint = (typeof catalogue)[number]
 

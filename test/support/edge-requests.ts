@@ -2,10 +2,10 @@
 
 import { type CacheOptions, type CacheSettings, createCache } from '../../src/cache/index.ts'
 import { createMemoryStore } from '../../src/cache/stores/memory-store.ts'
-import type { Endpoint, ReadEndpoint, WriteEndpoint, WriteMethod } from '../../src/catalogue/endpoint.ts'
-import { catalogue } from '../../src/catalogue/index.ts'
 import { type Config, schema } from '../../src/config/schema.ts'
 import { parseValues, validate } from '../../src/config/validate.ts'
+import type { Endpoint, ReadEndpoint, WriteEndpoint, WriteMethod } from '../../src/contracts/endpoint.ts'
+import { catalogue } from '../../src/contracts/index.ts'
 import { parseBody } from '../../src/core/envelope.ts'
 import {
   type Caller,

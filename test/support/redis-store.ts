@@ -1,6 +1,6 @@
 /** A store over Redis with its own replica: `close` closes both. */
 import { createRedisStore, type RedisStore, type RedisStoreOptions } from '../../src/cache/stores/redis-store.ts'
-import { RedisReplica, type RedisReplicaOptions } from '../../src/redis/replica.ts'
+import { RedisReplica, type RedisReplicaOptions } from '../../src/replicas/replica.ts'
 
 export type OpenStoreOptions = Omit<RedisStoreOptions, 'replica'> & RedisReplicaOptions
 

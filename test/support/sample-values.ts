@@ -1,5 +1,5 @@
 /** Legal values for parameters and bodies of every endpoint, for objects that a simulated cluster has. */
-import type { Kind } from '../../src/catalogue/schemas/kinds.ts'
+import type { Kind } from '../../src/contracts/schemas/kinds.ts'
 
 /** A legal value for each name in a path; agents and groups that the simulated cluster has. */
 export const pathValues: Readonly<Record<string, string>> = {

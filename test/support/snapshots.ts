@@ -1,7 +1,8 @@
 /** Snapshots of collections as the edge stores them. */
-import type { Source } from '../../src/query/sources.ts'
-import { BYTES_PER_PART, ROW_SEPARATOR } from '../../src/rows/page-writer.ts'
-import { type QueriedRows, readParts } from '../../src/rows/queried-rows.ts'
+
+import { BYTES_PER_PART, ROW_SEPARATOR } from '../../src/collections/page-writer.ts'
+import { type QueriedRows, readParts } from '../../src/collections/queried-rows.ts'
+import type { Source } from '../../src/collections/sources.ts'
 
 /** Returns the rows in parts as the edge cuts them, or in shorter ones. */
 export function partsOf(rows: readonly unknown[], maxRows = Number.POSITIVE_INFINITY): Buffer[] {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { checkSync } from 'recheck'
 import t from 'tap'
 import ts from 'typescript'
-import { catalogue } from '../../src/catalogue/index.ts'
+import { catalogue } from '../../src/contracts/index.ts'
 
 /** Not part of the server: commands of an operator. */
 const NO_SERVER = /^src\/cli[/.]/
@@ -19,20 +19,20 @@ const NO_FOREIGN_TEXT: Readonly<Record<string, string>> = {
   'src/cache/policy.ts': 'templates of tags in the catalogue',
   'src/config/environment.ts': 'names of environment variables',
   'src/config/named-files.ts': 'files that the settings name',
-  'src/upstream/dialects/v4/conversation.ts': 'templates of translations in the catalogue',
+  'src/layouts/v4/conversation.ts': 'templates of translations in the catalogue',
 }
 
 /** Expressions that are built at run time: the file and the text of the argument, and what it is made of. */
 const BUILT: Readonly<Record<string, string>> = {
   'src/cache/explain.ts: `^${pattern}$`': 'templates of tags; tested against tags of one request',
-  'src/cache/policy.ts: entry.matches': 'the catalogue; test/unit/catalogue/kinds-are-linear.test.ts',
+  'src/cache/policy.ts: entry.matches': 'the catalogue; test/unit/contracts/kinds-are-linear.test.ts',
   "src/cache/purge.ts: `^(?:${[...new Set(bothContracts.flatMap(patternsOf))].join('|')})$`":
     'anchored templates of the catalogue, `.+` in place of a value',
   'src/core/values.ts: `^${IPV4_OCTET}(?:\\\\.${IPV4_OCTET}){3}$`': 'bounded repetitions',
-  'src/http/body.ts: kinds.ips.pattern': 'the catalogue; test/unit/catalogue/kinds-are-linear.test.ts',
+  'src/http/body.ts: kinds.ips.pattern': 'the catalogue; test/unit/contracts/kinds-are-linear.test.ts',
   'src/http/validation.ts: body.xmlWhen.matches': 'the catalogue; checked below',
-  'src/http/validation.ts: param.within.pattern': 'the catalogue; test/unit/catalogue/kinds-are-linear.test.ts',
-  'src/upstream/dialects/v4/build-call.ts: byEdgeIf': 'the catalogue; checked below',
+  'src/http/validation.ts: param.within.pattern': 'the catalogue; test/unit/contracts/kinds-are-linear.test.ts',
+  'src/layouts/v4/build-call.ts: byEdgeIf': 'the catalogue; checked below',
 }
 
 interface Found {

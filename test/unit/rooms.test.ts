@@ -17,28 +17,27 @@ const NETWORK = ['node:http', 'node:https', 'node:net', 'node:tls', 'node:dns', 
 
 const table: Readonly<Record<string, Room>> = {
   core: {
-    rooms: ['catalogue/endpoint'],
+    rooms: ['contracts/endpoint'],
     packages: ['fastest-levenshtein', 'lru-cache'],
     never: [...NETWORK, 'node:fs'],
   },
-  catalogue: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
-  query: {
-    rooms: ['core', 'catalogue/endpoint', 'catalogue/inventories', 'catalogue/v4-layout/translation'],
+  contracts: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
+  collections: {
+    rooms: ['core', 'contracts/endpoint', 'contracts/v3/inventories', 'contracts/translations/translation'],
     packages: [],
     never: [...NETWORK, 'node:fs'],
   },
-  rows: { rooms: ['core', 'query'], packages: [], never: [...NETWORK, 'node:fs'] },
   'file-watcher': { rooms: [], packages: [], never: NETWORK },
   listener: { rooms: ['core', 'file-watcher'], packages: ['fastify'] },
   representation: { rooms: ['core'], packages: ['lru-cache'], never: [...NETWORK, 'node:fs'] },
-  // http receives the catalogue as a value: without the records, no code can ask an endpoint for its name.
+  // http receives the records as a value: without the records, no code can ask an endpoint for its name.
   http: {
     rooms: [
       'core',
-      'catalogue/endpoint',
-      'catalogue/v4-contract/value',
-      'catalogue/schemas/kinds',
-      'query/grammar',
+      'contracts/endpoint',
+      'contracts/v4/value',
+      'contracts/schemas/kinds',
+      'collections/grammar',
       'access',
       'listener',
       'representation',
@@ -60,32 +59,36 @@ const table: Readonly<Record<string, Room>> = {
     packages: ['@node-rs/bcrypt', 'undici'],
     never: ['node:http', 'node:https', 'node:net'],
   },
-  pipeline: { rooms: ['core', 'catalogue/endpoint'], packages: [], never: NETWORK },
+  pipeline: { rooms: ['core', 'contracts/endpoint'], packages: [], never: NETWORK },
   cache: {
-    rooms: ['core', 'catalogue', 'query', 'rows', 'redis'],
+    rooms: ['core', 'contracts', 'collections', 'replicas'],
     packages: ['lru-cache'],
     never: [...NETWORK, 'node:fs'],
   },
   // What replicas share through Redis: the connection, the registry of replicas, and the shared state of access.
-  redis: {
+  replicas: {
     rooms: ['core', 'access/revocations'],
     packages: ['ioredis'],
     never: [...NETWORK, 'node:fs'],
   },
-  join: { rooms: ['core', 'catalogue/endpoint', 'query', 'rows'], packages: [], never: NETWORK },
-  upstream: {
+  join: { rooms: ['core', 'contracts/endpoint', 'collections'], packages: [], never: NETWORK },
+  layouts: {
     rooms: [
       'core',
-      'catalogue/endpoint',
-      'catalogue/v3-texts.json',
-      'catalogue/v4-layout/translation',
-      'catalogue/schemas/kinds',
-      'query',
-      'rows',
+      'contracts/endpoint',
+      'contracts/v3/texts.json',
+      'contracts/translations/translation',
+      'contracts/schemas/kinds',
+      'collections',
     ],
+    packages: [],
+    never: NETWORK,
+  },
+  upstream: {
+    rooms: ['layouts', 'core', 'contracts/endpoint', 'collections'],
     packages: ['lru-cache', 'undici'],
   },
-  audit: { rooms: ['core', 'catalogue/endpoint'], packages: ['proper-lockfile'], never: NETWORK },
+  audit: { rooms: ['core', 'contracts/endpoint'], packages: ['proper-lockfile'], never: NETWORK },
   // telemetry/traces is loaded only where traces are configured.
   telemetry: {
     rooms: ['core'],
@@ -101,12 +104,12 @@ const table: Readonly<Record<string, Room>> = {
   // What is wrong with the edge, whether it is ready, and what replicas report to each other.
   status: { rooms: ['core'], packages: ['ajv', 'fastify', 'typebox'], never: [...NETWORK, 'node:fs'] },
   admin: {
-    rooms: ['core', 'query', 'status'],
+    rooms: ['core', 'collections', 'status'],
     packages: ['fastify', '@fastify/static', 'openid-client', 'typebox', 'yaml'],
   },
   // Runs at build time: writes the documents of both contracts from their records, and their pages.
   'packages/reference': {
-    rooms: ['catalogue', 'core/endpoint-names', 'core/errors'],
+    rooms: ['contracts', 'core/endpoint-names', 'core/errors'],
     packages: ['fastify', '@fastify/swagger', '@fastify/swagger-ui'],
   },
   // The operators' page runs in a browser. It knows the edge only by the types of the console API, and what follows from them.
@@ -120,12 +123,12 @@ const table: Readonly<Record<string, Room>> = {
     rooms: [
       'core/errors',
       'core/values',
-      'catalogue/index',
-      'catalogue/endpoint',
-      'catalogue/inventories',
-      'catalogue/v3-texts.json',
-      'catalogue/schemas/kinds',
-      'query',
+      'contracts/index',
+      'contracts/endpoint',
+      'contracts/v3/inventories',
+      'contracts/v3/texts.json',
+      'contracts/schemas/kinds',
+      'collections',
     ],
     packages: ['saxes'],
   },
@@ -135,8 +138,8 @@ const table: Readonly<Record<string, Room>> = {
       'packages/reference/document',
       'packages/reference/v4-document',
       'packages/reference/parameters',
-      'catalogue/index',
-      'catalogue/v4-contract/index',
+      'contracts/index',
+      'contracts/v4/index',
     ],
     packages: ['openapi-typescript', 'typescript'],
   },
@@ -146,13 +149,13 @@ const table: Readonly<Record<string, Room>> = {
       'packages/reference/document',
       'packages/tools/commands/edge-client',
       'cache/policy',
-      'catalogue/endpoint',
-      'catalogue/index',
+      'contracts/endpoint',
+      'contracts/index',
       'core/access',
       'core/request',
       'core/errors',
       'core/values',
-      'query/contracts',
+      'collections/contracts',
     ],
     packages: ['@modelcontextprotocol/sdk'],
   },
@@ -163,7 +166,7 @@ const table: Readonly<Record<string, Room>> = {
       'packages/tools/commands/index',
       'packages/tools/commands/edge-client',
       'app/process',
-      'catalogue/endpoint',
+      'contracts/endpoint',
       'cli/added-commands',
       'cli/help',
       'cli/terminal',
@@ -178,8 +181,8 @@ const table: Readonly<Record<string, Room>> = {
       'admin/console/explained-url',
       'app/cluster',
       'app/process',
-      'catalogue/endpoint',
-      'catalogue/index',
+      'contracts/endpoint',
+      'contracts/index',
       'cli',
       'config/formats',
       'config/schema',
@@ -187,7 +190,7 @@ const table: Readonly<Record<string, Room>> = {
       'core/errors',
       'core/endpoint-names',
       'core/values',
-      'redis/options',
+      'replicas/options',
       'server/exit',
       'status/*-types',
       'upstream/options',
@@ -341,8 +344,8 @@ function declaredBy(manifest: string): Readonly<Record<string, string>> {
 
 t.test('an import that the table forbids is found', async (t) => {
   t.match(fault('src/pipeline.ts', 'fastify'), /must not import the package/)
-  t.match(fault('src/catalogue/endpoint.ts', '../core/request.ts'), /must not import core/)
-  t.match(fault('src/query/grammar.ts', 'node:http'), /must never import/)
+  t.match(fault('src/contracts/endpoint.ts', '../core/request.ts'), /must not import core/)
+  t.match(fault('src/collections/grammar.ts', 'node:http'), /must never import/)
   t.match(fault('packages/console/src/app.tsx', '../../../src/admin/console/recorders.ts'), /must not import admin/)
   t.match(fault('packages/simulator/src/world.ts', '../../../src/core/request.ts'), /must not import core/)
   t.match(fault('packages/simulator/src/world.ts', './commands/demo.ts'), /must not import packages/)

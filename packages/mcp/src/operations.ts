@@ -1,7 +1,7 @@
 /** The operations that assistants are offered: records of one contract, and the requests that they describe. */
 
-import type { Contract, Endpoint, Param, ReadEndpoint, WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
-import { bothContracts } from '../../../src/catalogue/index.ts'
+import type { Contract, Endpoint, Param, ReadEndpoint, WriteEndpoint } from '../../../src/contracts/endpoint.ts'
+import { bothContracts } from '../../../src/contracts/index.ts'
 import { asksForSecret } from '../../../src/core/access.ts'
 import { findSimilar } from '../../../src/core/errors.ts'
 import { operationId } from '../../reference/src/document.ts'

@@ -3,9 +3,9 @@
  * Names of agents, logs and files come from monitored machines, so an attacker may write instructions into them.
  */
 import { randomBytes } from 'node:crypto'
-import type { Contract } from '../../../src/catalogue/endpoint.ts'
+import { collectionContracts } from '../../../src/collections/contracts.ts'
+import type { Contract } from '../../../src/contracts/endpoint.ts'
 import { ownField, parseJson } from '../../../src/core/values.ts'
-import { collectionContracts } from '../../../src/query/contracts.ts'
 import type { ReceivedText } from '../../tools/src/commands/edge-client.ts'
 import { ArgumentError } from './operations.ts'
 

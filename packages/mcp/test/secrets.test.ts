@@ -3,8 +3,8 @@
  * values for each parameter, compared with what needs `secrets:read` at the edge.
  */
 import t from 'tap'
-import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
-import { bothContracts } from '../../../src/catalogue/index.ts'
+import type { Endpoint } from '../../../src/contracts/endpoint.ts'
+import { bothContracts } from '../../../src/contracts/index.ts'
 import { missingPermission } from '../../../src/http/admit.ts'
 import { ArgumentError, callOf, offeredOperations, parametersOf } from '../src/operations.ts'
 

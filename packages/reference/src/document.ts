@@ -1,6 +1,6 @@
 /** The catalogue as an OpenAPI 3.1 document: for programs, and for the reference page. */
 
-import type { Endpoint, Target } from '../../../src/catalogue/endpoint.ts'
+import type { Endpoint, Target } from '../../../src/contracts/endpoint.ts'
 import { describedBody } from '../../../src/core/endpoint-names.ts'
 import { type ErrorDefinition, errorTable } from '../../../src/core/errors.ts'
 import { codesByStatus } from './error-codes.ts'

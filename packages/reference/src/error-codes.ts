@@ -4,8 +4,8 @@
  * path, from the contract and the recorded exchanges; those of other reads by parameter. A later release of the manager may
  * have more codes.
  */
-import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
-import { kinds } from '../../../src/catalogue/schemas/kinds.ts'
+import type { Endpoint } from '../../../src/contracts/endpoint.ts'
+import { kinds } from '../../../src/contracts/schemas/kinds.ts'
 import { describedBody } from '../../../src/core/endpoint-names.ts'
 import { errorTable } from '../../../src/core/errors.ts'
 import managerErrors from './manager-errors.json' with { type: 'json' }

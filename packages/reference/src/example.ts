@@ -1,8 +1,8 @@
 /** An example request for each endpoint, with values that its record accepts, and an example response. */
 
-import type { Body, Endpoint, Field, Param } from '../../../src/catalogue/endpoint.ts'
-import type { Kind } from '../../../src/catalogue/schemas/kinds.ts'
-import type { Format, Value } from '../../../src/catalogue/v4-contract/value.ts'
+import type { Body, Endpoint, Field, Param } from '../../../src/contracts/endpoint.ts'
+import type { Kind } from '../../../src/contracts/schemas/kinds.ts'
+import type { Format, Value } from '../../../src/contracts/v4/value.ts'
 import { describedBody } from '../../../src/core/endpoint-names.ts'
 import values from './example-values.json' with { type: 'json' }
 import recorded from './examples.json' with { type: 'json' }

@@ -1,6 +1,6 @@
 /** Paths, parameters and request bodies of the OpenAPI document. */
-import type { Body, Endpoint, Field, Param } from '../../../src/catalogue/endpoint.ts'
-import { kinds, type ValueKind } from '../../../src/catalogue/schemas/kinds.ts'
+import type { Body, Endpoint, Field, Param } from '../../../src/contracts/endpoint.ts'
+import { kinds, type ValueKind } from '../../../src/contracts/schemas/kinds.ts'
 import { pathValue } from './example.ts'
 
 export type Json = Readonly<Record<string, unknown>>

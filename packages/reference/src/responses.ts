@@ -2,8 +2,8 @@
  * Responses of the OpenAPI document: envelopes, the errors of the edge and of the manager, and the named schemas of data:
  * what the records name, and everything that these refer to.
  */
-import type { Endpoint, ResponseShape } from '../../../src/catalogue/endpoint.ts'
-import { type Schema, schemaOf, schemas } from '../../../src/catalogue/items/index.ts'
+import type { Endpoint, ResponseShape } from '../../../src/contracts/endpoint.ts'
+import { type Schema, schemaOf, schemas } from '../../../src/contracts/items/index.ts'
 import { errorTable } from '../../../src/core/errors.ts'
 import { allCodes, edgeCodes, failureCodes, managerCodes, otherRefusals, requestCodes } from './error-codes.ts'
 import managerErrors from './manager-errors.json' with { type: 'json' }

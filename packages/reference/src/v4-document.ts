@@ -1,6 +1,6 @@
 /** The v4 contract as an OpenAPI 3.1 document, made from its records. */
-import type { Body, Endpoint, Param } from '../../../src/catalogue/endpoint.ts'
-import type { Releases, Value } from '../../../src/catalogue/v4-contract/value.ts'
+import type { Body, Endpoint, Param } from '../../../src/contracts/endpoint.ts'
+import type { Releases, Value } from '../../../src/contracts/v4/value.ts'
 import { documentOf, factsOf, type OpenApiOptions, operationId } from './document.ts'
 import { exampleFields } from './example.ts'
 import { type Json, type PathTemplate, sentences, UPLOAD_EXAMPLE } from './parameters.ts'

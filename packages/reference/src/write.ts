@@ -4,8 +4,8 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { catalogue } from '../../../src/catalogue/index.ts'
-import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
+import { v4Contract } from '../../../src/contracts/v4/index.ts'
 import { openApiDocument } from './document.ts'
 import { writePages } from './pages.ts'
 import { v4OpenApiDocument } from './v4-document.ts'

@@ -1,7 +1,7 @@
 /** The document of the v4 contract: valid, complete, and served to operators. */
 import t from 'tap'
-import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
-import type { Format } from '../../../src/catalogue/v4-contract/value.ts'
+import { v4Contract } from '../../../src/contracts/v4/index.ts'
+import type { Format } from '../../../src/contracts/v4/value.ts'
 import { hasFormat } from '../../../src/http/v4/check-values.ts'
 import { startEdge } from '../../../test/support/edge.ts'
 import { v4OpenApiDocument } from '../src/v4-document.ts'

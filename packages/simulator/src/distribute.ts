@@ -2,7 +2,7 @@
  * Decides which node executes a request: the receiving node, the master, the owner of an agent, or several nodes whose
  * responses are joined. With the manager's distribution switched off, the receiving node executes every request itself.
  */
-import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
+import type { Endpoint } from '../../../src/contracts/endpoint.ts'
 import type { FaultTable } from './faults.ts'
 import type { Asked } from './filters.ts'
 import { joinNodes, type PartAnswer } from './join.ts'

@@ -2,8 +2,8 @@
  * The parameter filters that the real API runs before its framework. They follow the catalogue's records, with the
  * wider patterns of the real system where a record is stricter.
  */
-import type { Endpoint, Field, Param } from '../../../src/catalogue/endpoint.ts'
-import { kinds, type ValueKind } from '../../../src/catalogue/schemas/kinds.ts'
+import type { Endpoint, Field, Param } from '../../../src/contracts/endpoint.ts'
+import { kinds, type ValueKind } from '../../../src/contracts/schemas/kinds.ts'
 import { errorTable } from '../../../src/core/errors.ts'
 import type { ParsedBody } from './bodies.ts'
 import { FrameworkError } from './model.ts'

@@ -2,8 +2,8 @@
  * A manager cluster in one process for the demo, the tests and the benchmarks. It answers like a real cluster, stores
  * what clients write, and fails on demand.
  */
-import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
-import { catalogue } from '../../../src/catalogue/index.ts'
+import type { Endpoint } from '../../../src/contracts/endpoint.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
 import { type CapacityModel, createCapacityModels, type Load, type NodeCapacity } from './capacity.ts'
 import { handlerKey } from './distribute.ts'
 import { type Fault, type Faults, faultTable, isAway, listens } from './faults.ts'

@@ -3,7 +3,7 @@
  * and again after the join, and one failing part fails the whole.
  */
 
-import { parseCollectionRequest } from '../../../src/query/request.ts'
+import { parseCollectionRequest } from '../../../src/collections/request.ts'
 import { collect } from './data/collect.ts'
 import { FrameworkError } from './model.ts'
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { CollectionError } from '../../../src/collections/request.ts'
 import { errorTable } from '../../../src/core/errors.ts'
-import { CollectionError } from '../../../src/query/request.ts'
 import { ProcessEnd, parseBody } from './bodies.ts'
 import type { CapacityModel } from './capacity.ts'
 import { type Call, type Cluster, execute, handlerKey, throwFault } from './distribute.ts'

@@ -1,5 +1,5 @@
 /** Finds the endpoint of a request. Paths are matched without case; trailing and doubled slashes are ignored. */
-import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
+import type { Endpoint } from '../../../src/contracts/endpoint.ts'
 import { FrameworkError } from './model.ts'
 
 export interface Match {

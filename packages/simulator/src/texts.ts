@@ -1,5 +1,5 @@
 /** The error messages of the framework, word for word as in a real manager. */
-import v3 from '../../../src/catalogue/v3-texts.json' with { type: 'json' }
+import v3 from '../../../src/contracts/v3/texts.json' with { type: 'json' }
 import type { CodeOf } from '../../../src/core/errors.ts'
 import { FrameworkError } from './model.ts'
 

@@ -1,5 +1,5 @@
 /** The checks of an uploaded file that the real API runs before its framework. */
-import type { Body } from '../../../src/catalogue/endpoint.ts'
+import type { Body } from '../../../src/contracts/endpoint.ts'
 import type { ParsedBody } from './bodies.ts'
 import { elements, parseXml, type XmlNode } from './data/xml.ts'
 import { FrameworkError } from './model.ts'

@@ -1,5 +1,5 @@
 /** The cluster as one node sees it: each node knows its own agents, and `000` is the node itself. */
-import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
+import type { Endpoint } from '../../../src/contracts/endpoint.ts'
 import type { SimAgent, SimNode, World } from './model.ts'
 import { managerAgent } from './world.ts'
 

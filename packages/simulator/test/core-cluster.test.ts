@@ -1,5 +1,5 @@
 import t from 'tap'
-import { catalogue } from '../../../src/catalogue/index.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
 import { joinNodes } from '../src/join.ts'
 import { FrameworkError } from '../src/model.ts'
 import { type Ask, start } from './ask.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { catalogue } from '../../../src/catalogue/index.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
 import { randomFor } from '../src/data/random.ts'
 import { ask, fieldsOf, type Item, makeWorld, NOON, recordedFields, refusalOf } from './data-ask.ts'
 

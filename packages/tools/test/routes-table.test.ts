@@ -1,5 +1,5 @@
 import t from 'tap'
-import { catalogue } from '../../../src/catalogue/index.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
 import { routesTable } from '../src/commands/reports.ts'
 
 t.test('the table has one aligned line per endpoint', async (t) => {

@@ -2,16 +2,17 @@
  * Builds snapshots: reads all rows of a collection, page after page, or at once if the edge joins them; stores them, and
  * returns the response that names them.
  */
-import type { CacheGroup } from '../../catalogue/endpoint.ts'
+
+import { collectionContracts } from '../../collections/contracts.ts'
+import { BYTES_PER_PART, type PageFrame, PartWriter } from '../../collections/page-writer.ts'
+import type { Source } from '../../collections/sources.ts'
+import type { CacheGroup } from '../../contracts/endpoint.ts'
 import { findListInTurns, isNodeFailure, type ListedRows, parseBody } from '../../core/envelope.ts'
 import type { SnapshotRefusal } from '../../core/events.ts'
 import { OPEN, QUOTE } from '../../core/json-scan.ts'
 import type { EdgeRead, Handler } from '../../core/request.ts'
 import { isPartial, type MadeOfParts, NO_PARTS, partsOf, type SnapshotResponse } from '../../core/response.ts'
 import { waitForJsonTurn } from '../../core/turns.ts'
-import { collectionContracts } from '../../query/contracts.ts'
-import type { Source } from '../../query/sources.ts'
-import { BYTES_PER_PART, type PageFrame, PartWriter } from '../../rows/page-writer.ts'
 import type { CachePorts } from '../call-nodes.ts'
 import type { CacheTarget } from '../key.ts'
 import { staleTimesOf } from '../policy.ts'

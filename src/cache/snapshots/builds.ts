@@ -4,13 +4,14 @@
  * queries come in its lifetime, or as pages are left of a walk through the collection. Builds pause if the latest snapshots
  * have answered fewer queries than they took calls.
  */
-import type { Collection } from '../../catalogue/endpoint.ts'
+
+import { collectionContracts } from '../../collections/contracts.ts'
+import { convertedSource, isComputableOfConverted } from '../../collections/in-front-of-v4.ts'
+import type { CollectionRequest, PageWindow } from '../../collections/request.ts'
+import type { Source } from '../../collections/sources.ts'
+import type { Collection } from '../../contracts/endpoint.ts'
 import { RecentlyUsed } from '../../core/recently-used.ts'
 import { type EdgeRead, nodeOf } from '../../core/request.ts'
-import { collectionContracts } from '../../query/contracts.ts'
-import { convertedSource, isComputableOfConverted } from '../../query/in-front-of-v4.ts'
-import type { CollectionRequest, PageWindow } from '../../query/request.ts'
-import type { Source } from '../../query/sources.ts'
 import type { CacheTarget } from '../key.ts'
 import { compilePolicy } from '../policy.ts'
 

@@ -5,13 +5,13 @@
  */
 import { randomUUID } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import type { PageFrame } from '../../collections/page-writer.ts'
+import { type QueriedRows, readParts } from '../../collections/queried-rows.ts'
+import type { Source } from '../../collections/sources.ts'
 import type { SnapshotState } from '../../core/cache.ts'
 import { RecentlyUsed } from '../../core/recently-used.ts'
 import type { MadeOfParts, SnapshotResponse } from '../../core/response.ts'
 import { parseJson } from '../../core/values.ts'
-import type { Source } from '../../query/sources.ts'
-import type { PageFrame } from '../../rows/page-writer.ts'
-import { type QueriedRows, readParts } from '../../rows/queried-rows.ts'
 import type { CacheTarget } from '../key.ts'
 import type { SharedParts } from '../stores/contract.ts'
 

@@ -4,6 +4,19 @@
  * refreshes and purges hold for it as for a response. A computed response is stored like a joined one, with
  * the age and the rest of the lifetime of its only part.
  */
+
+import { collectionContracts } from '../../collections/contracts.ts'
+import { hasListedValues, isDetermined } from '../../collections/determined.ts'
+import { frameOf } from '../../collections/page-writer.ts'
+import { answerFrom, answerInFrame, type QueriedRows } from '../../collections/queried-rows.ts'
+import {
+  CollectionError,
+  type CollectionRequest,
+  DEFAULT_LIMIT,
+  MAX_LIMIT,
+  type PageWindow,
+} from '../../collections/request.ts'
+import { compileProjection } from '../../collections/select.ts'
 import { isDegraded, OUTAGE } from '../../core/cache.ts'
 import { envelopeOf, isNodeFailure } from '../../core/envelope.ts'
 import { arrivalLimitOf, type EdgeRead, type Handler, NO_COST } from '../../core/request.ts'
@@ -18,18 +31,6 @@ import {
   type SnapshotResponse,
 } from '../../core/response.ts'
 import { timeLimitOf, withTimeout } from '../../core/timing.ts'
-import { collectionContracts } from '../../query/contracts.ts'
-import {
-  CollectionError,
-  type CollectionRequest,
-  DEFAULT_LIMIT,
-  MAX_LIMIT,
-  type PageWindow,
-} from '../../query/request.ts'
-import { compileProjection } from '../../query/select.ts'
-import { hasListedValues, isDetermined } from '../../rows/determined.ts'
-import { frameOf } from '../../rows/page-writer.ts'
-import { answerFrom, answerInFrame, type QueriedRows } from '../../rows/queried-rows.ts'
 import type { CacheTarget } from '../key.ts'
 import { storageLifetime } from '../stores/local-entries.ts'
 import { createBuilder, type SnapshotPorts, SnapshotRefusedError } from './build.ts'

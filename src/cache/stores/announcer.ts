@@ -7,12 +7,18 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import type { Tag } from '../../catalogue/endpoint.ts'
+import type { Tag } from '../../contracts/endpoint.ts'
 import { isObject, parseJson } from '../../core/values.ts'
-import { type RedisReply, TIMED_OUT } from '../../redis/connection.ts'
-import { type OnStoreEvent, type RedisTimes, redisChannels, redisKeys, type StoreEvent } from '../../redis/options.ts'
-import type { RedisReplica } from '../../redis/replica.ts'
-import { GENERATION, GENERATION_AGE, LEASES, NOW, script } from '../../redis/scripts.ts'
+import { type RedisReply, TIMED_OUT } from '../../replicas/connection.ts'
+import {
+  type OnStoreEvent,
+  type RedisTimes,
+  redisChannels,
+  redisKeys,
+  type StoreEvent,
+} from '../../replicas/options.ts'
+import type { RedisReplica } from '../../replicas/replica.ts'
+import { GENERATION, GENERATION_AGE, LEASES, NOW, script } from '../../replicas/scripts.ts'
 import { isPurgeTag, type KnownEpochs } from './epochs.ts'
 import { isStringArray } from './redis-entries.ts'
 

@@ -1,4 +1,4 @@
-import type { Tag } from '../../catalogue/endpoint.ts'
+import type { Tag } from '../../contracts/endpoint.ts'
 import type { StoredResponseInfo } from '../../core/cache.ts'
 import type { Lookup, StoredBytes, StoredRead, TagEpochs } from '../../core/response.ts'
 

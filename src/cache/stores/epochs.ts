@@ -4,7 +4,7 @@
  * that of the first tag after a slash, so that a list of epochs has one text for each tag.
  */
 import { randomUUID } from 'node:crypto'
-import type { Tag } from '../../catalogue/endpoint.ts'
+import type { Tag } from '../../contracts/endpoint.ts'
 import type { PurgeScope } from '../../core/cache.ts'
 import { growingLru } from '../../core/recently-used.ts'
 import type { Lookup, StoredBytes, TagEpochs } from '../../core/response.ts'

@@ -3,12 +3,12 @@
  * hundred thousand rows, so commands are short: they block neither Redis nor this process. Each read gets keys with their
  * expiry and hits, then the rows that are not remembered, and compares their epochs with the current ones.
  */
-import type { Tag } from '../../catalogue/endpoint.ts'
+import type { Tag } from '../../contracts/endpoint.ts'
 import type { IndexEntry, IndexPage, IndexWindow } from '../../core/cache.ts'
-import type { RedisReply } from '../../redis/connection.ts'
-import { redisKeys } from '../../redis/options.ts'
-import type { RedisReplica } from '../../redis/replica.ts'
-import { NOW, type Script, script } from '../../redis/scripts.ts'
+import type { RedisReply } from '../../replicas/connection.ts'
+import { redisKeys } from '../../replicas/options.ts'
+import type { RedisReplica } from '../../replicas/replica.ts'
+import { NOW, type Script, script } from '../../replicas/scripts.ts'
 import { compareEpochs, INITIAL_EPOCH } from './epochs.ts'
 import { type IndexRow, type RememberedRow, type RememberedRows, RowDecoder } from './index-rows.ts'
 import type { EntryCodec } from './redis-entries.ts'

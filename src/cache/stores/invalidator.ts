@@ -4,7 +4,7 @@
  * and before this replica uses Redis for reads.
  */
 import { randomUUID } from 'node:crypto'
-import type { Tag } from '../../catalogue/endpoint.ts'
+import type { Tag } from '../../contracts/endpoint.ts'
 import type { PurgeOutcome } from '../../core/cache.ts'
 import { Announcer, type AnnouncerOptions, type EpochChange, lastLeaseOf } from './announcer.ts'
 import { STORE_WAIT_MS, type WriteFence } from './contract.ts'

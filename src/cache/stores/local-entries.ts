@@ -3,7 +3,7 @@
  * Redis, an entry is served only within the lease of the heartbeat, and while the known epochs are those of the entry.
  */
 import { LRUCache } from 'lru-cache'
-import type { Tag } from '../../catalogue/endpoint.ts'
+import type { Tag } from '../../contracts/endpoint.ts'
 import type { EvictionReason, LocalState, StoredResponseInfo } from '../../core/cache.ts'
 import type { Hit, Lookup, StoredBytes, StoredRead, StoredTimes, TagEpochs } from '../../core/response.ts'
 import type { NewEntry } from './contract.ts'

@@ -2,9 +2,9 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import type { TagEpochs } from '../../core/response.ts'
-import { redisChannels, redisKeys } from '../../redis/options.ts'
-import type { RedisReplica } from '../../redis/replica.ts'
-import { script } from '../../redis/scripts.ts'
+import { redisChannels, redisKeys } from '../../replicas/options.ts'
+import type { RedisReplica } from '../../replicas/replica.ts'
+import { script } from '../../replicas/scripts.ts'
 import type { Lock } from './contract.ts'
 
 /** KEYS: lock. ARGV: token, milliseconds. Returns 1 if this token holds the lock. */

@@ -1,5 +1,5 @@
 /** The store of a single process: the same contract as the store over Redis, but it is never unavailable. */
-import type { Tag } from '../../catalogue/endpoint.ts'
+import type { Tag } from '../../contracts/endpoint.ts'
 import type { CacheStoreState, IndexEntry } from '../../core/cache.ts'
 import type { CacheIndex, Lookup, StoredBytes } from '../../core/response.ts'
 import { systemClock, WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'

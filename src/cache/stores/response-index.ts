@@ -4,9 +4,9 @@
  * invalidated is left out when it is read.
  */
 import type { IndexEntry, IndexPage, IndexWindow, PurgeScope } from '../../core/cache.ts'
-import { redisKeys } from '../../redis/options.ts'
-import type { RedisReplica } from '../../redis/replica.ts'
-import { NOW, script } from '../../redis/scripts.ts'
+import { redisKeys } from '../../replicas/options.ts'
+import type { RedisReplica } from '../../replicas/replica.ts'
+import { NOW, script } from '../../replicas/scripts.ts'
 import { countRows, IndexReader, type InvalidationSequence } from './index-reader.ts'
 import { RememberedRows } from './index-rows.ts'
 import { type LocalEntry, measuresOf } from './local-entries.ts'

@@ -2,8 +2,8 @@
  * Checks values as the manager does (connexion 2 with jsonschema): the texts of a URL are converted first, and the first
  * failed keyword is reported, in the words of the manager. The patterns of formats are anchored and match in linear time.
  */
-import type { Field, Param } from '../../catalogue/endpoint.ts'
-import type { Format, List, Numeric, Releases, Text, Value, Values } from '../../catalogue/v4-contract/value.ts'
+import type { Field, Param } from '../../contracts/endpoint.ts'
+import type { Format, List, Numeric, Releases, Text, Value, Values } from '../../contracts/v4/value.ts'
 import type { EdgeError } from '../../core/errors.ts'
 import { isObject } from '../../core/values.ts'
 import { badRequest } from './problem.ts'

@@ -4,8 +4,8 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Endpoint, Param } from '../../catalogue/endpoint.ts'
-import { bool } from '../../catalogue/v4-contract/value.ts'
+import type { Endpoint, Param } from '../../contracts/endpoint.ts'
+import { bool } from '../../contracts/v4/value.ts'
 import { describedBody } from '../../core/endpoint-names.ts'
 import { EdgeError, Problem, suggestionHeaders } from '../../core/errors.ts'
 import { MAX_SEARCH_BYTES, minorOf } from '../../core/node-call.ts'

@@ -1,11 +1,12 @@
 /** Merge rule `collection`: the rows of all nodes become one page. Nodes that failed are named in `failed_nodes`. */
-import type { WhenPartial } from '../../catalogue/endpoint.ts'
+
+import { type MergeFailure, type MergeOptions, mergeRows } from '../../collections/merge.ts'
+import { createCollectionBody, frameOf } from '../../collections/page-writer.ts'
+import type { CollectionError } from '../../collections/request.ts'
+import type { WhenPartial } from '../../contracts/endpoint.ts'
 import { envelopeOf } from '../../core/envelope.ts'
 import { EdgeError, errorTable } from '../../core/errors.ts'
 import type { AllRowsOrigin, Coverage, EnvelopeResponse, JoinedOrigin } from '../../core/response.ts'
-import type { CollectionError } from '../../query/request.ts'
-import { type MergeFailure, type MergeOptions, mergeRows } from '../../rows/merge.ts'
-import { createCollectionBody, frameOf } from '../../rows/page-writer.ts'
 import { createUnreadableError, type NodeRows, PartFetchError, toPartError } from '../node-part.ts'
 import { type FailedNode, type NodeReport, originWith } from '../node-report.ts'
 

@@ -16,13 +16,13 @@ import {
 import { growingLru } from '../../core/recently-used.ts'
 import { Semaphore } from '../../core/semaphore.ts'
 import { ownField } from '../../core/values.ts'
+import { dataIn, encode } from '../../layouts/dialect.ts'
 import { ABANDONED } from '../abandoned-calls.ts'
 import { notSent, type Send, takeSlot } from '../call.ts'
-import { encode } from '../dialects/dialect.ts'
 import { type DrainedNodes, passedOnToDrained } from '../drains.ts'
 import { isTimeoutInside } from '../node-response.ts'
 import type { ClusterSettings } from '../options.ts'
-import { createOwnCall, dataIn } from '../probes.ts'
+import { createOwnCall } from '../probes.ts'
 import { Suspicion } from './suspicion.ts'
 
 interface PassedOnCallsPorts extends Pick<ClusterSettings, 'limits' | 'hangTimeout' | 'ejection' | 'log' | 'clock'> {

@@ -1,6 +1,6 @@
 /** Collects the fetch times of stored responses during a run, as the index of the cache lists them. */
 
-import type { Contract } from '../../../src/catalogue/endpoint.ts'
+import type { Contract } from '../../../src/contracts/endpoint.ts'
 
 /** Longest fetch time by endpoint, in milliseconds, with the time in the queue of the edge. */
 export type FetchTimes = ReadonlyMap<string, number>

@@ -4,9 +4,9 @@
  * requests at most one URL per second, and an answer that takes long delays its next request (a closed loop).
  */
 import type { V4User } from '../../../packages/simulator/src/index.ts'
-import type { Contract, Endpoint } from '../../../src/catalogue/endpoint.ts'
-import { catalogue } from '../../../src/catalogue/index.ts'
-import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
+import type { Contract, Endpoint } from '../../../src/contracts/endpoint.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
+import { v4Contract } from '../../../src/contracts/v4/index.ts'
 
 export interface DashboardGet {
   /** Path and query, as the user interface sends them. */

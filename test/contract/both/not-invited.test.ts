@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
-import { catalogue } from '../../../src/catalogue/index.ts'
-import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
+import { v4Contract } from '../../../src/contracts/v4/index.ts'
 import { startEdge } from '../../support/edge.ts'
 
 const TYPES = ['application/json', 'application/octet-stream', 'application/xml']

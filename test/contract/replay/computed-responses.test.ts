@@ -1,11 +1,11 @@
 /** Where the recording has a whole collection and parts of it, the edge computes the recorded parts from the whole. */
 import t from 'tap'
-import { isComputable } from '../../../src/query/computable.ts'
-import { CollectionError, parseCollectionRequest } from '../../../src/query/request.ts'
-import { nestRow } from '../../../src/query/select.ts'
-import { type Source, sources } from '../../../src/query/sources.ts'
-import type { Element, Row } from '../../../src/query/value.ts'
-import { answerFrom } from '../../../src/rows/queried-rows.ts'
+import { isComputable } from '../../../src/collections/computable.ts'
+import { answerFrom } from '../../../src/collections/queried-rows.ts'
+import { CollectionError, parseCollectionRequest } from '../../../src/collections/request.ts'
+import { nestRow } from '../../../src/collections/select.ts'
+import { type Source, sources } from '../../../src/collections/sources.ts'
+import type { Element, Row } from '../../../src/collections/value.ts'
 import { snapshotOf } from '../../support/snapshots.ts'
 import {
   knownRows,
@@ -14,7 +14,7 @@ import {
   type RecordedCollection,
   recordedCollections,
   withoutKeepAlive,
-} from '../../unit/query/recorded.ts'
+} from '../../unit/collections/recorded.ts'
 
 /** Returns the computed page, or the code with which the collection refuses the request. */
 async function computed(

@@ -4,8 +4,8 @@ import { resolve } from 'node:path'
 import { openApiDocument } from '../../../packages/reference/src/document.ts'
 import { pathTemplates } from '../../../packages/reference/src/parameters.ts'
 import { completeSchema, hasSelect } from '../../../packages/reference/src/responses.ts'
-import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
-import { catalogue } from '../../../src/catalogue/index.ts'
+import type { Endpoint } from '../../../src/contracts/endpoint.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
 
 /** A request and the response to it. */
 export interface Answer {

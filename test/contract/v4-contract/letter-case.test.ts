@@ -3,8 +3,8 @@
  * (measured on 4.5.4), and those of a path since its later HTTP framework (measured on 4.14.7).
  */
 import t from 'tap'
-import type { Endpoint, Param } from '../../../src/catalogue/endpoint.ts'
-import { v4Contract as records } from '../../../src/catalogue/v4-contract/index.ts'
+import type { Endpoint, Param } from '../../../src/contracts/endpoint.ts'
+import { v4Contract as records } from '../../../src/contracts/v4/index.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { HttpSettings } from '../../../src/http/contract.ts'
 import { v4Contract } from '../../../src/http/v4/contract.ts'

@@ -1,6 +1,6 @@
 /** What a recorded request that the manager carried out must lead to. */
 import { isDeepStrictEqual } from 'node:util'
-import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
+import { v4Contract } from '../../../src/contracts/v4/index.ts'
 import { type DescribedOperation, describedOperations } from './description.ts'
 import type { Outcome, SeenCall } from './edge-and-node.ts'
 import type { ContractExchange } from './exchanges.ts'

@@ -5,13 +5,13 @@
 import { compilePolicy } from '../../../src/cache/policy.ts'
 import { readCollection } from '../../../src/cache/snapshots/build.ts'
 import { derivationOf, rowSourceOf, V3_READS } from '../../../src/cache/snapshots/builds.ts'
-import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
-import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
+import { isDetermined } from '../../../src/collections/determined.ts'
+import { answerInFrame, type QueriedRows, readParts } from '../../../src/collections/queried-rows.ts'
+import { CollectionError } from '../../../src/collections/request.ts'
+import type { Endpoint } from '../../../src/contracts/endpoint.ts'
+import { v4Contract } from '../../../src/contracts/v4/index.ts'
 import type { EdgeRead } from '../../../src/core/request.ts'
 import { type EnvelopeResponse, OF_NODE } from '../../../src/core/response.ts'
-import { CollectionError } from '../../../src/query/request.ts'
-import { isDetermined } from '../../../src/rows/determined.ts'
-import { answerInFrame, type QueriedRows, readParts } from '../../../src/rows/queried-rows.ts'
 import { type ContractExchange, isRefusal } from './exchanges.ts'
 
 /** A request and its response; the members that the recordings of both kinds share. */

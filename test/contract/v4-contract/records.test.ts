@@ -1,9 +1,9 @@
 /** Every operation of the description has a record that says the same, and the others are operations of the edge itself. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import type { Body, Endpoint, Param } from '../../../src/catalogue/endpoint.ts'
-import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
-import type { Value } from '../../../src/catalogue/v4-contract/value.ts'
+import type { Body, Endpoint, Param } from '../../../src/contracts/endpoint.ts'
+import { v4Contract } from '../../../src/contracts/v4/index.ts'
+import type { Value } from '../../../src/contracts/v4/value.ts'
 import { type Described, type DescribedOperation, describedOperations, FACTS } from './description.ts'
 import { measured } from './measured.ts'
 
@@ -19,7 +19,7 @@ t.test('there is one record for each operation', async (t) => {
   t.equal(ofManager.length, records.size)
   for (const { beyondSeed, target, path } of v4Contract) if (beyondSeed) t.equal(target.kind, 'edge', path)
   const described = operations.map(({ endpoint }) => endpoint)
-  t.strictSame([...records.keys()].sort(), described.sort(), 'src/catalogue/v4-contract has a record for each')
+  t.strictSame([...records.keys()].sort(), described.sort(), 'src/contracts/v4 has a record for each')
   const head = readFileSync(FACTS, 'utf8').slice(0, 400)
   t.match(head, `(${operations.length} in all;`, 'the head of v4-endpoints.yaml has their number')
 })
@@ -28,7 +28,7 @@ for (const described of operations) {
   const { endpoint, runsOn } = described
   t.test(endpoint, async (t) => {
     const record = records.get(endpoint)
-    if (record === undefined) return void t.fail('no record in src/catalogue/v4-contract')
+    if (record === undefined) return void t.fail('no record in src/contracts/v4')
     t.strictSame(plainRecord(record), plainOperation(described))
     const { target } = record
     const isPassedOn = target.kind === 'master' && target.passesOnTo !== undefined

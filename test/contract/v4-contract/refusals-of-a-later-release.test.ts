@@ -1,6 +1,6 @@
 /** In front of nodes of 4.14.7, requests that 4.5.4 refuses have the status and the title of 4.14.7, as measured there. */
 import t from 'tap'
-import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
+import { v4Contract } from '../../../src/contracts/v4/index.ts'
 import { minorOf } from '../../../src/core/node-call.ts'
 import type { Outcome } from './edge-and-node.ts'
 import { type ContractExchange, problemOf } from './exchanges.ts'

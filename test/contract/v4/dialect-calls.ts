@@ -1,11 +1,12 @@
 /** Every call that the dialect of the v4 layout may send: each record with each of its parameters. */
-import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
-import { catalogue } from '../../../src/catalogue/index.ts'
+
+import { type Source, sources } from '../../../src/collections/sources.ts'
+import type { Endpoint } from '../../../src/contracts/endpoint.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { NodeCall, NodeResponse } from '../../../src/core/node-call.ts'
 import type { EdgeRequest, RequestBody } from '../../../src/core/request.ts'
-import { type Source, sources } from '../../../src/query/sources.ts'
-import { v4 } from '../../../src/upstream/dialects/v4/index.ts'
+import { v4 } from '../../../src/layouts/v4/index.ts'
 import { bodies, pathsOf, pathValues, sampleOf, UPLOAD } from '../../support/sample-values.ts'
 import { edgeRequest } from '../../unit/upstream/edge-request.ts'
 

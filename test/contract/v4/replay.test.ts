@@ -3,7 +3,7 @@
  * recorded call, and its response is the one that the measurements demand.
  */
 import t from 'tap'
-import { catalogue } from '../../../src/catalogue/index.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
 import { idOf } from '../facts.ts'
 import { differenceOf } from './check.ts'
 import { nameOf, recordedV4, type V4Exchange } from './exchanges.ts'

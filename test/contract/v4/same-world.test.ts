@@ -10,8 +10,8 @@ import { startV4 } from '../../../packages/simulator/test/v4/ask.ts'
 import type { CallNode, Layout } from '../../../src/core/node-call.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import { dialects } from '../../../src/upstream/forward.ts'
+import { anyRead, reads, type V3Read } from '../../unit/layouts/v4/v3-reads.ts'
 import { edgeRequest } from '../../unit/upstream/edge-request.ts'
-import { anyRead, reads, type V3Read } from '../../unit/upstream/v4/v3-reads.ts'
 
 /** Reads that differ by what the releases know, not by the translation. */
 const differing: readonly { readonly path: RegExp; readonly reason: string }[] = [

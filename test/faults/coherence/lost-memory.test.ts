@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { NewEntry } from '../../../src/cache/stores/contract.ts'
 import { createRedisStore, type RedisStore } from '../../../src/cache/stores/redis-store.ts'
-import { RedisReplica } from '../../../src/redis/replica.ts'
+import { RedisReplica } from '../../../src/replicas/replica.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'
 import { openRedisStore } from '../../support/redis-store.ts'

@@ -1,6 +1,6 @@
 /** The operation ids of the API, one line for each: generated clients call functions with these names. */
 import { openApiDocument } from '../../../packages/reference/src/document.ts'
-import { catalogue } from '../../../src/catalogue/index.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
 
 export const OPERATION_IDS = 'packages/reference/test/operation-ids.txt'
 

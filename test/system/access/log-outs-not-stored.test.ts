@@ -1,6 +1,6 @@
 /** A log-out that Redis has not stored is no success: another replica would still accept the token. */
 import t, { type Test } from 'tap'
-import { redisKeys } from '../../../src/redis/options.ts'
+import { redisKeys } from '../../../src/replicas/options.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { RedisServer } from '../../support/redis.ts'
 import { basic, bearer, passwords, tokenOf } from './edge.ts'

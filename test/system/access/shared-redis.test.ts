@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import { createLoginAttempts } from '../../../src/access/login-attempts.ts'
 import { createSharedAccess } from '../../../src/app/base.ts'
-import type { RedisConnectionOptions } from '../../../src/redis/options.ts'
-import { RedisReplica } from '../../../src/redis/replica.ts'
+import type { RedisConnectionOptions } from '../../../src/replicas/options.ts'
+import { RedisReplica } from '../../../src/replicas/replica.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startCluster, startSentinels } from '../../support/redis.ts'
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
-import { catalogue } from '../../../src/catalogue/index.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
 import { startEdge } from '../../support/edge.ts'
 import { measureTurns } from '../../support/event-loop.ts'
 

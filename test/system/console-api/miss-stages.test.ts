@@ -1,8 +1,8 @@
 /** A read that no stored response answered has its stages in the console, in both contracts. */
 import t from 'tap'
 import type { RequestDetails } from '../../../src/admin/console/request-types.ts'
-import { catalogue } from '../../../src/catalogue/index.ts'
-import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
+import { v4Contract } from '../../../src/contracts/v4/index.ts'
 import { pathsOf, pathValues } from '../../support/sample-values.ts'
 import { simulated } from '../../support/simulated.ts'
 

@@ -3,9 +3,9 @@
  * `npm run bench:fleet -- --prices`.
  */
 import type { Test } from 'tap'
-import type { Endpoint, Param } from '../../../src/catalogue/endpoint.ts'
-import { catalogue } from '../../../src/catalogue/index.ts'
-import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
+import type { Endpoint, Param } from '../../../src/contracts/endpoint.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
+import { v4Contract } from '../../../src/contracts/v4/index.ts'
 import { sampleOf } from '../../support/sample-values.ts'
 import { simulated } from '../../support/simulated.ts'
 import { urlsOf } from '../v4-contract/rights/reads.ts'

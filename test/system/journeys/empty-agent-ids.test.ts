@@ -1,6 +1,6 @@
 import t from 'tap'
-import { catalogue } from '../../../src/catalogue/index.ts'
-import { kinds, type ValueKind } from '../../../src/catalogue/schemas/kinds.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
+import { kinds, type ValueKind } from '../../../src/contracts/schemas/kinds.ts'
 import { simulated } from '../../support/simulated.ts'
 
 /** Every list of ids or names in a body: `POST /agents/restart`, `ids`. */

@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { Endpoint } from '../../../src/catalogue/endpoint.ts'
-import { catalogue } from '../../../src/catalogue/index.ts'
+import type { Endpoint } from '../../../src/contracts/endpoint.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
 import { bodies, pathsOf, pathValues, sampleOf, UPLOAD } from '../../support/sample-values.ts'
 import { simulated } from '../../support/simulated.ts'
 

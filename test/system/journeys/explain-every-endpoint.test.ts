@@ -1,7 +1,7 @@
 import t from 'tap'
 import { exampleOf } from '../../../packages/reference/src/example.ts'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
-import { catalogue } from '../../../src/catalogue/index.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
 import { startEdge } from '../../support/edge.ts'
 
 interface Explained {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { catalogue } from '../../../src/catalogue/index.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
 import { edgeMode } from './edge-mode.ts'
 
 const owners = { '000': 'master', '001': 'master', '002': 'worker-1', '003': 'worker-2', '020': 'master' } as const

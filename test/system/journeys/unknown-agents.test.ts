@@ -1,5 +1,5 @@
 import t from 'tap'
-import { catalogue } from '../../../src/catalogue/index.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
 import { simulated } from '../../support/simulated.ts'
 import { ask, edgeMode } from './edge-mode.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { Simulator } from '../../../packages/simulator/src/index.ts'
-import type { Row } from '../../../src/query/value.ts'
+import type { Row } from '../../../src/collections/value.ts'
 import { allRows, expected, joinedCluster, kinds, pathOf } from '../joined/cluster.ts'
 
 const QUERIES = 25

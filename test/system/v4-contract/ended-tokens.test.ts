@@ -3,7 +3,7 @@
  * each remembers accepted tokens for 900 s, and an end reaches one of them.
  */
 import t from 'tap'
-import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
+import { v4Contract } from '../../../src/contracts/v4/index.ts'
 import { twoReplicas } from './two-replicas.ts'
 
 /** What ends the tokens of eve (user 5), who has the role 2 with a policy, and gets the role 100 with a rule. */

@@ -1,9 +1,9 @@
 /** A read that a client of one contract has made costs a client of the other one no second call, while it is fresh. */
 import t, { type Test } from 'tap'
 import { compilePolicy } from '../../../src/cache/policy.ts'
-import { catalogue } from '../../../src/catalogue/index.ts'
-import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
 import { cacheGroups } from '../../../src/config/schema.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
+import { v4Contract } from '../../../src/contracts/v4/index.ts'
 import { pathsOf, pathValues } from '../../support/sample-values.ts'
 import { simulated } from '../../support/simulated.ts'
 

@@ -5,7 +5,7 @@
 import t, { type Test } from 'tap'
 import { secretOf } from '../../../packages/simulator/src/agent-state.ts'
 import type { Simulator } from '../../../packages/simulator/src/index.ts'
-import { catalogue } from '../../../src/catalogue/index.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
 import { simulated } from '../../support/simulated.ts'
 
 const world = { layout: 'v4', workers: 1, agents: 5 } as const

@@ -10,8 +10,8 @@ import { TokenVerifier } from '../../../src/access/tokens.ts'
 import { type Counters, createCounters } from '../../../src/core/counters.ts'
 import { systemClock as clock } from '../../../src/core/timing.ts'
 import { createRequestCounts } from '../../../src/http/rate-limit.ts'
-import type { RedisReplica } from '../../../src/redis/replica.ts'
-import { SharedCounters } from '../../../src/redis/shared-counters.ts'
+import type { RedisReplica } from '../../../src/replicas/replica.ts'
+import { SharedCounters } from '../../../src/replicas/shared-counters.ts'
 
 /** An entry needs several times as much. */
 const MAX_GROWTH_PER_ENTRY = 60

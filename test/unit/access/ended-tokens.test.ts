@@ -2,7 +2,7 @@
 import t from 'tap'
 import { createEndedTokens } from '../../../src/access/ended-tokens.ts'
 import { createRevocationList } from '../../../src/access/revocations.ts'
-import type { WriteEndpoint } from '../../../src/catalogue/endpoint.ts'
+import type { WriteEndpoint } from '../../../src/contracts/endpoint.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { EdgeWrite } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'

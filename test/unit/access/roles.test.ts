@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { checkCustomRoles, resolvePermissions } from '../../../src/access/roles.ts'
-import { permissions } from '../../../src/catalogue/index.ts'
+import { permissions } from '../../../src/contracts/index.ts'
 import { allows, builtInRoles } from '../../../src/core/access.ts'
 
 const { reader, operator, administrator, passthrough } = builtInRoles

@@ -6,7 +6,7 @@ const source = (path: string) => JSON.stringify(new URL(`../../../src/${path}`, 
 const program = `
   const { pino } = await import('pino')
   const { createAudit, createAuditLog } = await import(${source('audit/index.ts')})
-  const { catalogue } = await import(${source('catalogue/index.ts')})
+  const { catalogue } = await import(${source('contracts/index.ts')})
   const { createJsonLog } = await import(${source('server/logs.ts')})
   const destination = createJsonLog()
   const sink = createAuditLog('r', pino({}, destination), () => destination.flushSync())

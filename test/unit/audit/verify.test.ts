@@ -220,7 +220,7 @@ t.test('a process that is killed during a write leaves the intent', async (t) =>
   const program = `
     const { createAuditFile } = await import(${JSON.stringify(new URL('../../../src/audit/file.ts', import.meta.url).href)})
     const { createAudit } = await import(${JSON.stringify(new URL('../../../src/audit/index.ts', import.meta.url).href)})
-    const { catalogue } = await import(${JSON.stringify(new URL('../../../src/catalogue/index.ts', import.meta.url).href)})
+    const { catalogue } = await import(${JSON.stringify(new URL('../../../src/contracts/index.ts', import.meta.url).href)})
     const sink = createAuditFile({ ...${JSON.stringify(options)}, writing: () => ({ sync: true, rotateAt: 1e9 }) })
     await sink.open()
     const { stage } = createAudit({ sink, onFailure: () => 'refuse', log: console })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { type CacheTarget, createTargetResolver, type TargetOptions } from '../../../src/cache/key.ts'
-import { catalogue } from '../../../src/catalogue/index.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
 import type { EdgeRead } from '../../../src/core/request.ts'
 import { caller, edgeRead, edgeRequest, lifetimes, recordOf } from '../../support/edge-requests.ts'
 

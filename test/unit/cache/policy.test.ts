@@ -1,7 +1,7 @@
 import t from 'tap'
 import { compilePolicy, invalidatedTags } from '../../../src/cache/policy.ts'
-import type { Endpoint, ReadEndpoint, Tag, WriteEndpoint, WriteMethod } from '../../../src/catalogue/endpoint.ts'
-import { catalogue } from '../../../src/catalogue/index.ts'
+import type { Endpoint, ReadEndpoint, Tag, WriteEndpoint, WriteMethod } from '../../../src/contracts/endpoint.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
 import type { EdgeWrite } from '../../../src/core/request.ts'
 import { edgeRead, edgeRequest, edgeWrite, fields, recordOf } from '../../support/edge-requests.ts'
 

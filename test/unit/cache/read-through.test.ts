@@ -1,5 +1,5 @@
 import t from 'tap'
-import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
+import { v4Contract } from '../../../src/contracts/v4/index.ts'
 import { isStale } from '../../../src/core/cache.ts'
 import { EdgeError, type ErrorCode } from '../../../src/core/errors.ts'
 import { type EdgeResponse, OF_NODE } from '../../../src/core/response.ts'

@@ -1,8 +1,8 @@
 /** Reads while Redis is unreachable, by `cache.withoutRedis` and `replica.only`. */
 import t from 'tap'
 import { compilePolicy } from '../../../src/cache/policy.ts'
-import { catalogue } from '../../../src/catalogue/index.ts'
-import { v4Contract } from '../../../src/catalogue/v4-contract/index.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
+import { v4Contract } from '../../../src/contracts/v4/index.ts'
 import { EdgeError, type ErrorCode } from '../../../src/core/errors.ts'
 import type { EdgeRead } from '../../../src/core/request.ts'
 import {

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { catalogue } from '../../../src/catalogue/index.ts'
-import accountRights from '../../../src/catalogue/v4-layout/account-rights.json' with { type: 'json' }
 import { findMissingRights } from '../../../src/cli/check-nodes.ts'
 import type { Config } from '../../../src/config/schema.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
+import accountRights from '../../../src/contracts/translations/account-rights.json' with { type: 'json' }
 import { ownEntry } from '../../../src/core/values.ts'
 import type { Extent, Right } from '../../../src/upstream/probes.ts'
 

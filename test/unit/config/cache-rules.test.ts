@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { redisConnectionOptions } from '../../../src/app/base.ts'
 import { buildEdge } from '../../../src/app/index.ts'
-import { bothContracts, catalogue } from '../../../src/catalogue/index.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { type Config, cacheGroups } from '../../../src/config/schema.ts'
+import { bothContracts, catalogue } from '../../../src/contracts/index.ts'
 import { nameOf } from '../../../src/core/endpoint-names.ts'
 
 const CA = readFileSync('test/support/certificates/first.crt', 'utf8')

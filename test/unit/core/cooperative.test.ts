@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import { type MergeInput, mergeRows } from '../../../src/rows/merge.ts'
-import { flat, partOf } from '../rows/merge-cases.ts'
+import { type MergeInput, mergeRows } from '../../../src/collections/merge.ts'
+import { flat, partOf } from '../collections/merge-cases.ts'
 
 const ROWS = 1000
 const NODES = 60

@@ -1,11 +1,11 @@
 /** Long work of several kinds at the same time: all of it together leaves the event loop to other requests. */
 import t from 'tap'
+import { mergeRows } from '../../../src/collections/merge.ts'
+import { findRows } from '../../../src/collections/rows.ts'
+import { sources } from '../../../src/collections/sources.ts'
 import { readEnvelopeInTurns } from '../../../src/core/envelope.ts'
 import { compareTexts, selectFirst } from '../../../src/core/turns.ts'
 import { checkList } from '../../../src/http/body-contents.ts'
-import { sources } from '../../../src/query/sources.ts'
-import { mergeRows } from '../../../src/rows/merge.ts'
-import { findRows } from '../../../src/rows/rows.ts'
 import { measureBestRun } from '../../support/event-loop.ts'
 
 const ROWS = 100_000

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { request as send } from 'node:http'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { v4Contract as v4Records } from '../../../src/catalogue/v4-contract/index.ts'
+import { v4Contract as v4Records } from '../../../src/contracts/v4/index.ts'
 import { v4Contract } from '../../../src/http/v4/contract.ts'
 import { basic, startServer, uncachedResponse } from './test-server.ts'
 

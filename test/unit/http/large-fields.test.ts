@@ -1,7 +1,7 @@
 /** Each operation of the v4 contract that takes fields, with generated bodies of the greatest size. */
 import t from 'tap'
-import type { Endpoint, Field } from '../../../src/catalogue/endpoint.ts'
-import { v4Contract as records } from '../../../src/catalogue/v4-contract/index.ts'
+import type { Endpoint, Field } from '../../../src/contracts/endpoint.ts'
+import { v4Contract as records } from '../../../src/contracts/v4/index.ts'
 import { describedBody, describedFields } from '../../../src/core/endpoint-names.ts'
 import type { HttpContract } from '../../../src/http/contract.ts'
 import { v4Contract } from '../../../src/http/v4/contract.ts'

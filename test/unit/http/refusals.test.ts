@@ -1,7 +1,7 @@
 /** What the edge says when it refuses a request: the methods of the target, the title of a problem, and no 100 Continue before. */
 import t, { type Test } from 'tap'
-import { catalogue } from '../../../src/catalogue/index.ts'
-import { v4Contract as v4Records } from '../../../src/catalogue/v4-contract/index.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
+import { v4Contract as v4Records } from '../../../src/contracts/v4/index.ts'
 import { type CodeOf, EdgeError, errorTable } from '../../../src/core/errors.ts'
 import { v3Contract } from '../../../src/http/v3.ts'
 import { v4Contract } from '../../../src/http/v4/contract.ts'

@@ -1,8 +1,8 @@
 /** A parameter with two values: lists are joined, and everything else is refused with the code of its kind. */
 import t from 'tap'
-import type { Param } from '../../../src/catalogue/endpoint.ts'
-import { catalogue } from '../../../src/catalogue/index.ts'
-import { kinds } from '../../../src/catalogue/schemas/kinds.ts'
+import type { Param } from '../../../src/contracts/endpoint.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
+import { kinds } from '../../../src/contracts/schemas/kinds.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { HttpSettings } from '../../../src/http/contract.ts'
 import { v3Contract } from '../../../src/http/v3.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { catalogue } from '../../../src/catalogue/index.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { Caller, EdgeRequest } from '../../../src/core/request.ts'
 import { sendRaw } from '../../support/raw.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { catalogue } from '../../../src/catalogue/index.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import { basic, cachedResponse, repeating, startServer, uncachedResponse } from './test-server.ts'

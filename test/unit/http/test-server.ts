@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { createAccess } from '../../../src/access/index.ts'
 import { putUser } from '../../../src/access/users-file.ts'
-import { catalogue } from '../../../src/catalogue/index.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
 import type { CacheStatus } from '../../../src/core/cache.ts'
 import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import {

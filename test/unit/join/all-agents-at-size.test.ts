@@ -1,7 +1,7 @@
 /** Reads over the rows of all agents, of 100,000 agents at 26 nodes: no turn of the event loop is long. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
-import { catalogue } from '../../../src/catalogue/index.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
 import { priceOfRead } from '../../../src/core/request.ts'
 import { readFromOwners, readThroughMaster } from '../../../src/join/all-agents.ts'
 import { joinCollections } from '../../../src/join/join-collections.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { countRows, findRows, iterateRows, type Rows, rowsOf } from '../../../src/collections/rows.ts'
 import { readEnvelopeInTurns } from '../../../src/core/envelope.ts'
-import { countRows, findRows, iterateRows, type Rows, rowsOf } from '../../../src/rows/rows.ts'
 
 const row = fc.oneof(
   fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 })),

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { catalogue } from '../../../src/catalogue/index.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
 import {
   type EdgeRead,
   type EdgeRequest,

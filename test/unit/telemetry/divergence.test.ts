@@ -68,7 +68,7 @@ t.test('a divergence of one in five is measured within the budget', async (t) =>
 
 t.test('comparisons stay within the budget, need idle capacity, and are void after a write', async (t) => {
   const { createDivergenceCheck } = await import('../../../src/cache/compare-responses.ts')
-  const { catalogue } = await import('../../../src/catalogue/index.ts')
+  const { catalogue } = await import('../../../src/contracts/index.ts')
   const endpoint = catalogue.find(({ path, method }) => path === '/agents/:agent_id' && method === 'GET')
   if (endpoint === undefined || endpoint.method !== 'GET' || !('group' in endpoint.cache))
     throw new Error('no endpoint')

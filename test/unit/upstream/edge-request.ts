@@ -1,5 +1,5 @@
 /** Requests as validation creates them, for endpoints of the catalogue. */
-import type { WriteMethod } from '../../../src/catalogue/endpoint.ts'
+import type { WriteMethod } from '../../../src/contracts/endpoint.ts'
 import type { EdgeRead, EdgeRequest, EdgeWrite } from '../../../src/core/request.ts'
 import { edgeRequest as requestOf } from '../../support/edge-requests.ts'
 

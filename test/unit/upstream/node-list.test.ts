@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { parseNodeList, parseWholeNodeList } from '../../../src/upstream/topology.ts'
-import { recorded } from './v4/recorded.ts'
+import { recorded } from '../layouts/v4/recorded.ts'
 
 const nodes = [
   { name: 'master', type: 'master', version: '4.5.4' },

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { catalogue } from '../../../src/catalogue/index.ts'
+import { catalogue } from '../../../src/contracts/index.ts'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
 import { createKinds } from '../../../src/upstream/kinds.ts'
 import { createNodeQuestions } from '../../../src/upstream/node-states.ts'

@@ -1,9 +1,9 @@
 /** The limit of one node over two replicas that share a Redis, with real calls. */
 import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
-import { redisKeys } from '../../../src/redis/options.ts'
-import { RedisReplica } from '../../../src/redis/replica.ts'
-import { createSharedSlots } from '../../../src/redis/shared-slots.ts'
+import { redisKeys } from '../../../src/replicas/options.ts'
+import { RedisReplica } from '../../../src/replicas/replica.ts'
+import { createSharedSlots } from '../../../src/replicas/shared-slots.ts'
 import type { Cluster } from '../../../src/upstream/index.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'

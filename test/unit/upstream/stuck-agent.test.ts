@@ -1,8 +1,8 @@
 /** Reads of the database of one agent that is stuck: together they hold one slot of the node, which answers everything else. */
 import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
-import { bothContracts } from '../../../src/catalogue/index.ts'
-import { createNodeCall } from '../../../src/upstream/dialects/dialect.ts'
+import { bothContracts } from '../../../src/contracts/index.ts'
+import { createNodeCall } from '../../../src/layouts/dialect.ts'
 import { eventually } from '../../support/eventually.ts'
 import { edgeRequest } from './edge-request.ts'
 import { clusterOf, envelope, fakeNode, get } from './fake-node.ts'

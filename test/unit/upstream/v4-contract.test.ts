@@ -1,8 +1,8 @@
 /** What the edge reads of responses of the v4 contract, whose bytes it passes on. */
 import t from 'tap'
-import { v4Contract as records } from '../../../src/catalogue/v4-contract/index.ts'
+import { v4Contract as records } from '../../../src/contracts/v4/index.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
-import { v4Contract } from '../../../src/upstream/dialects/v4-contract.ts'
+import { v4Contract } from '../../../src/layouts/v4-contract.ts'
 import { edgeRead, edgeWrite } from '../../support/edge-requests.ts'
 import { measureBestRun } from '../../support/event-loop.ts'
 

@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { version } from '../../../../src/app/process.ts'
-import type { Contract } from '../../../../src/catalogue/endpoint.ts'
 import { CommandError, printError, readTextFile } from '../../../../src/cli/terminal.ts'
+import type { Contract } from '../../../../src/contracts/endpoint.ts'
 import {
   type CredentialOptions,
   parseOrigin,

@@ -1,9 +1,9 @@
 /** Pages of collections as the edge computes them (`collectInTurns`), at once. */
-import { compileMatching } from '../../../../src/query/collect.ts'
-import { type CollectionPage, type CollectionRequest, parsePage } from '../../../../src/query/request.ts'
-import { compileProjection } from '../../../../src/query/select.ts'
-import type { Source } from '../../../../src/query/sources.ts'
-import type { Element, Row } from '../../../../src/query/value.ts'
+import { compileMatching } from '../../../../src/collections/collect.ts'
+import { type CollectionPage, type CollectionRequest, parsePage } from '../../../../src/collections/request.ts'
+import { compileProjection } from '../../../../src/collections/select.ts'
+import type { Source } from '../../../../src/collections/sources.ts'
+import type { Element, Row } from '../../../../src/collections/value.ts'
 
 /**
  * Returns the requested page of `rows`, which must be in the natural order of the source and are not modified. Throws

@@ -2,19 +2,20 @@
  * Queries of database tables as the real framework evaluates them: by one statement with the flat condition
  * `WHERE own AND (filter) AND (q1) OR (q2) AND (search)`, in which an alternative escapes from all that precedes it.
  */
-import { ownEntry } from '../../../../src/core/values.ts'
-import { compileConditions, toRowPredicate } from '../../../../src/query/condition.ts'
-import { compileFilter, compileSearch } from '../../../../src/query/filter.ts'
-import { parseQuery, printQuery, type Query } from '../../../../src/query/grammar.ts'
+
+import { compileConditions, toRowPredicate } from '../../../../src/collections/condition.ts'
+import { compileFilter, compileSearch } from '../../../../src/collections/filter.ts'
+import { parseQuery, printQuery, type Query } from '../../../../src/collections/grammar.ts'
 import {
   CollectionError,
   type CollectionPage,
   type CollectionRequest,
   parseCollectionRequest,
-} from '../../../../src/query/request.ts'
-import { compileProjection } from '../../../../src/query/select.ts'
-import type { DatabaseSource } from '../../../../src/query/sources.ts'
-import { fieldValue, type Row } from '../../../../src/query/value.ts'
+} from '../../../../src/collections/request.ts'
+import { compileProjection } from '../../../../src/collections/select.ts'
+import type { DatabaseSource } from '../../../../src/collections/sources.ts'
+import { fieldValue, type Row } from '../../../../src/collections/value.ts'
+import { ownEntry } from '../../../../src/core/values.ts'
 import { collect, matchRows } from './collect.ts'
 
 type Holds = (row: Row) => boolean

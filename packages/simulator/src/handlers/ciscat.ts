@@ -1,5 +1,5 @@
 /** CIS-CAT results of one agent and of all agents of a node. */
-import { sources } from '../../../../src/query/sources.ts'
+import { sources } from '../../../../src/collections/sources.ts'
 import { machineOf } from '../data/machine.ts'
 import { tableOf } from '../data/page.ts'
 import { assessments } from '../data/scans/ciscat.ts'

@@ -1,7 +1,7 @@
 /** Facts of the cluster and the identity of the node. */
 
-import { parseCollectionRequest } from '../../../../src/query/request.ts'
-import { sources } from '../../../../src/query/sources.ts'
+import { parseCollectionRequest } from '../../../../src/collections/request.ts'
+import { sources } from '../../../../src/collections/sources.ts'
 import { countActive } from '../agent-state.ts'
 import { collect } from '../data/collect.ts'
 import { clusterSettings } from '../data/node/cluster-settings.ts'

@@ -1,7 +1,7 @@
 /** The shared files of a group: list, parse, and write agent.conf. */
 
-import { parseCollectionRequest } from '../../../../src/query/request.ts'
-import { sources } from '../../../../src/query/sources.ts'
+import { parseCollectionRequest } from '../../../../src/collections/request.ts'
+import { sources } from '../../../../src/collections/sources.ts'
 import { collect } from '../data/collect.ts'
 import { elements, indent, parseXml, textOf, type XmlElement } from '../data/xml.ts'
 import { digest, filesOf } from '../group-files.ts'

@@ -1,5 +1,5 @@
-import { CollectionError, parseCollectionRequest } from '../../../../src/query/request.ts'
-import { sources } from '../../../../src/query/sources.ts'
+import { CollectionError, parseCollectionRequest } from '../../../../src/collections/request.ts'
+import { sources } from '../../../../src/collections/sources.ts'
 import { collect } from '../data/collect.ts'
 import { digest, emptyFiles, filesOf } from '../group-files.ts'
 import {

@@ -1,7 +1,7 @@
 /** Inventory of one agent and of all agents of a node. */
 
-import { type InventoryKind, inventories, inventoryKinds } from '../../../../src/catalogue/inventories.ts'
-import { sources } from '../../../../src/query/sources.ts'
+import { sources } from '../../../../src/collections/sources.ts'
+import { type InventoryKind, inventories, inventoryKinds } from '../../../../src/contracts/v3/inventories.ts'
 import { inventoryRows } from '../data/inventory/rows.ts'
 import { machineOf } from '../data/machine.ts'
 import { tableOf } from '../data/page.ts'

@@ -1,5 +1,5 @@
 /** CDB lists. As in the real API, a page is cut before it is searched and sorted, and its total is its length. */
-import { sources } from '../../../../src/query/sources.ts'
+import { sources } from '../../../../src/collections/sources.ts'
 import { readList } from '../data/list-files.ts'
 import { pageOf } from '../data/page.ts'
 import { FrameworkError, type SimHandlers, type SimNode, type SimRequest } from '../model.ts'

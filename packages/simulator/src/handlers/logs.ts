@@ -1,5 +1,5 @@
 /** The main log of a node. */
-import { sources } from '../../../../src/query/sources.ts'
+import { sources } from '../../../../src/collections/sources.ts'
 import { logEntries, summarise } from '../data/node/log.ts'
 import { pageOf } from '../data/page.ts'
 import type { SimHandlers } from '../model.ts'

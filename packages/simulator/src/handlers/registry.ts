@@ -1,7 +1,7 @@
 /** The agent registry: the manager's key file with its registration daemon (codes 90xx). */
 
-import { parseCollectionRequest } from '../../../../src/query/request.ts'
-import { sources } from '../../../../src/query/sources.ts'
+import { parseCollectionRequest } from '../../../../src/collections/request.ts'
+import { sources } from '../../../../src/collections/sources.ts'
 import { justNow, makeKey } from '../agent-state.ts'
 import { matchRows } from '../data/collect.ts'
 import { randomFor } from '../data/random.ts'

@@ -1,5 +1,5 @@
 /** Rules and decoders, read from the node's files at each request. */
-import { sources } from '../../../../src/query/sources.ts'
+import { sources } from '../../../../src/collections/sources.ts'
 import { pageOf } from '../data/page.ts'
 import { decoderFilesOf, decodersOf, type RulesetFile, ruleFilesOf, rulesOf, type Standard } from '../data/ruleset.ts'
 import { FrameworkError, RawFile, type SimHandler, type SimHandlers, type SimRequest } from '../model.ts'

@@ -1,5 +1,5 @@
-import { parseCollectionRequest, parsePage } from '../../../../src/query/request.ts'
-import { sources } from '../../../../src/query/sources.ts'
+import { parseCollectionRequest, parsePage } from '../../../../src/collections/request.ts'
+import { sources } from '../../../../src/collections/sources.ts'
 import { collect } from '../data/collect.ts'
 import { machineOf } from '../data/machine.ts'
 import { tableOf } from '../data/page.ts'

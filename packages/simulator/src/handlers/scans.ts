@@ -1,5 +1,5 @@
 /** Integrity and policy scans of an agent: read, clear and run. */
-import { sources } from '../../../../src/query/sources.ts'
+import { sources } from '../../../../src/collections/sources.ts'
 import { statusOf } from '../agent-state.ts'
 import { type Machine, machineOf } from '../data/machine.ts'
 import { pageOf, tableOf } from '../data/page.ts'

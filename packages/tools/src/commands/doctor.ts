@@ -20,7 +20,7 @@ import {
 import { hostOf, redisPlaces } from '../../../../src/cli/places.ts'
 import { CommandError, loadCommandConfig, print, readTextFile } from '../../../../src/cli/terminal.ts'
 import type { Config } from '../../../../src/config/schema.ts'
-import { DEFAULT_TIMES } from '../../../../src/redis/options.ts'
+import { DEFAULT_TIMES } from '../../../../src/replicas/options.ts'
 import type { NodeTls } from '../../../../src/upstream/options.ts'
 
 export interface DoctorOptions {

@@ -1,10 +1,10 @@
 /** The commands that print what a running edge reports: `problems` and `explain`. */
 import type { Account, Now, Problems } from '../../../../src/admin/console/api-types.ts'
 import { parseExplainedUrl } from '../../../../src/admin/console/explained-url.ts'
-import type { Contract, WriteEndpoint } from '../../../../src/catalogue/endpoint.ts'
-import { bothContracts } from '../../../../src/catalogue/index.ts'
 import { coloured, formatTime, printJson, printMeasured, printTable, singleLine } from '../../../../src/cli/output.ts'
 import { CommandError, print, printError } from '../../../../src/cli/terminal.ts'
+import type { Contract, WriteEndpoint } from '../../../../src/contracts/endpoint.ts'
+import { bothContracts } from '../../../../src/contracts/index.ts'
 import { allows } from '../../../../src/core/access.ts'
 import { type NamedPath, nameOf, parseName } from '../../../../src/core/endpoint-names.ts'
 import { EXIT_CODES } from '../../../../src/server/exit.ts'

@@ -2,10 +2,10 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { builtFolder } from '../../../../src/app/process.ts'
-import type { Contract, Endpoint } from '../../../../src/catalogue/endpoint.ts'
-import { bothContracts } from '../../../../src/catalogue/index.ts'
 import { type Column, formatTable } from '../../../../src/cli/output.ts'
 import { CommandError } from '../../../../src/cli/terminal.ts'
+import type { Contract, Endpoint } from '../../../../src/contracts/endpoint.ts'
+import { bothContracts } from '../../../../src/contracts/index.ts'
 import { nameOf } from '../../../../src/core/endpoint-names.ts'
 
 const documents = { v3: 'openapi.json', v4: 'openapi-v4.json' }

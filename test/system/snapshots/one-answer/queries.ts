@@ -1,6 +1,6 @@
 /** Random queries of one collection, made of its parameters and of values that its rows have. */
 import fc from 'fast-check'
-import type { Endpoint } from '../../../../src/catalogue/endpoint.ts'
+import type { Endpoint } from '../../../../src/contracts/endpoint.ts'
 import type { EngineItem } from '../../../support/engine/outcome.ts'
 
 export type RandomQuery = Readonly<Record<string, string>>

@@ -1,6 +1,6 @@
 /** The reads of the v4 contract, as URLs that a simulated cluster answers. */
-import type { Endpoint } from '../../../../src/catalogue/endpoint.ts'
-import { v4Contract } from '../../../../src/catalogue/v4-contract/index.ts'
+import type { Endpoint } from '../../../../src/contracts/endpoint.ts'
+import { v4Contract } from '../../../../src/contracts/v4/index.ts'
 
 /** Objects that the simulated cluster has. */
 const PATH_VALUES: Readonly<Record<string, readonly string[]>> = {

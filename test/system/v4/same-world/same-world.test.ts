@@ -1,6 +1,6 @@
 import t from 'tap'
 import { exampleOf } from '../../../../packages/reference/src/example.ts'
-import { catalogue } from '../../../../src/catalogue/index.ts'
+import { catalogue } from '../../../../src/contracts/index.ts'
 import { differences, type Side, startBoth, stateOf } from './clusters.ts'
 import { knownDifferences, knownStates } from './known.ts'
 import { reads } from './reads.ts'

@@ -2,11 +2,11 @@
 
 import { collect } from '../../../../packages/simulator/src/data/collect.ts'
 import type { ExplainPorts } from '../../../../src/cache/explain.ts'
+import { CollectionError, parseCollectionRequest } from '../../../../src/collections/request.ts'
+import { sources } from '../../../../src/collections/sources.ts'
+import type { Row } from '../../../../src/collections/value.ts'
 import type { CacheEvent } from '../../../../src/core/events.ts'
 import { cachedOf } from '../../../../src/core/response.ts'
-import { CollectionError, parseCollectionRequest } from '../../../../src/query/request.ts'
-import { sources } from '../../../../src/query/sources.ts'
-import type { Row } from '../../../../src/query/value.ts'
 import {
   bodyOf,
   edgeRequest,

@@ -1,9 +1,9 @@
 /** Where nodes join the rows of all agents, a page costs less than all rows, so clients wait for pages only. */
 import t from 'tap'
 import { collect } from '../../../../packages/simulator/src/data/collect.ts'
+import { parseCollectionRequest } from '../../../../src/collections/request.ts'
+import { sources } from '../../../../src/collections/sources.ts'
 import { NO_PARTS } from '../../../../src/core/response.ts'
-import { parseCollectionRequest } from '../../../../src/query/request.ts'
-import { sources } from '../../../../src/query/sources.ts'
 import { bodyOf, cacheStatusOf, edgeRequest, success } from '../../../support/edge-requests.ts'
 import { partsOf } from '../../../support/snapshots.ts'
 import { buildingReplica, settings } from './collection-node.ts'

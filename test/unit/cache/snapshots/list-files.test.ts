@@ -1,7 +1,7 @@
 import t from 'tap'
 import { collect } from '../../../../packages/simulator/src/data/collect.ts'
-import { parseCollectionRequest } from '../../../../src/query/request.ts'
-import { sources } from '../../../../src/query/sources.ts'
+import { parseCollectionRequest } from '../../../../src/collections/request.ts'
+import { sources } from '../../../../src/collections/sources.ts'
 import { bodyOf, cacheStatusOf, edgeRequest, replica, success } from '../../../support/edge-requests.ts'
 import { settings } from './collection-node.ts'
 

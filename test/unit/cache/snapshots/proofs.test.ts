@@ -1,10 +1,10 @@
 /** A collection may have a snapshot only if tests compare what is computed from it. */
 import t from 'tap'
 import { compilePolicy } from '../../../../src/cache/policy.ts'
-import { catalogue } from '../../../../src/catalogue/index.ts'
+import { catalogue } from '../../../../src/contracts/index.ts'
 import { kinds, pathOf } from '../../../system/joined/cluster.ts'
-import { collections } from '../../query/differential/arrays.ts'
-import { tables } from '../../query/differential/tables.ts'
+import { collections } from '../../collections/differential/arrays.ts'
+import { tables } from '../../collections/differential/tables.ts'
 
 const records = catalogue.flatMap(({ path, ...record }) => {
   const policy = compilePolicy({ path, ...record })

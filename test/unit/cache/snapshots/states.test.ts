@@ -1,7 +1,7 @@
 import t from 'tap'
 import { SnapshotRows } from '../../../../src/cache/snapshots/rows.ts'
 import type { SharedParts } from '../../../../src/cache/stores/contract.ts'
-import { sources } from '../../../../src/query/sources.ts'
+import { sources } from '../../../../src/collections/sources.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { agents, snapshotReplica } from './collection-node.ts'
 

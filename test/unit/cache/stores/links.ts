@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 
 const STORE_WAIT_MS = 5000
 
-import type { RedisConnectionOptions } from '../../../../src/redis/options.ts'
+import type { RedisConnectionOptions } from '../../../../src/replicas/options.ts'
 import { type Fault, startFaultProxy } from '../../../faults/proxy.ts'
 import { eventually } from '../../../support/eventually.ts'
 import type { RedisServer } from '../../../support/redis.ts'

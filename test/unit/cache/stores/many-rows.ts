@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { createEntryCodec } from '../../../../src/cache/stores/redis-entries.ts'
-import { redisKeys } from '../../../../src/redis/options.ts'
+import { redisKeys } from '../../../../src/replicas/options.ts'
 import type { RedisServer } from '../../../support/redis.ts'
 import { epochsOf, type Store } from './contract.ts'
 

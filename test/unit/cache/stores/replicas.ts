@@ -2,8 +2,8 @@
 import type { Redis } from 'ioredis'
 import type { Test } from 'tap'
 import type { RedisStore } from '../../../../src/cache/stores/redis-store.ts'
-import type { RedisTimes, StoreEvent } from '../../../../src/redis/options.ts'
-import { describeFailure } from '../../../../src/redis/store-status.ts'
+import type { RedisTimes, StoreEvent } from '../../../../src/replicas/options.ts'
+import { describeFailure } from '../../../../src/replicas/store-status.ts'
 import type { RedisServer } from '../../../support/redis.ts'
 import { type OpenStoreOptions, openRedisStore } from '../../../support/redis-store.ts'
 

@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { EdgeError } from '../../../../src/core/errors.ts'
 import { checkParam } from '../../../../src/http/v4/check-values.ts'
-import { fillPath } from '../../../../src/upstream/dialects/dialect.ts'
-import { formatQuery } from '../../../../src/upstream/dialects/v4/conversation.ts'
+import { fillPath } from '../../../../src/layouts/dialect.ts'
+import { formatQuery } from '../../../../src/layouts/v4/conversation.ts'
 import { parameters, text } from './parameters.ts'
 
 /** Returns the call for a value in the path and in the query; `undefined`: it is refused. */

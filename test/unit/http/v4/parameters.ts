@@ -1,7 +1,7 @@
 /** All parameters of the v4 contract, and texts that clients may send for them. */
 import fc from 'fast-check'
-import type { Param } from '../../../../src/catalogue/endpoint.ts'
-import { v4Contract } from '../../../../src/catalogue/v4-contract/index.ts'
+import type { Param } from '../../../../src/contracts/endpoint.ts'
+import { v4Contract } from '../../../../src/contracts/v4/index.ts'
 
 /** One of each kind of value. */
 export const parameters: readonly Param[] = [

@@ -1,5 +1,5 @@
 /** The inventory in the database of an agent: a table for each kind with flat column names. */
-import { type InventoryKind, inventories } from '../../../../../src/catalogue/inventories.ts'
+import { type InventoryKind, inventories } from '../../../../../src/contracts/v3/inventories.ts'
 import type { Row } from '../../model.ts'
 import type { Machine } from '../machine.ts'
 import { memo } from '../memo.ts'

@@ -1,6 +1,7 @@
 /** The inventories of agents: their fields and their rows. */
-import { ciscatFields, fieldsOf, type InventoryKind, inventories } from '../../../../../src/catalogue/inventories.ts'
-import { nestedPath } from '../../../../../src/query/select.ts'
+
+import { nestedPath } from '../../../../../src/collections/select.ts'
+import { ciscatFields, fieldsOf, type InventoryKind, inventories } from '../../../../../src/contracts/v3/inventories.ts'
 import { inventoryRows } from '../../data/inventory/rows.ts'
 import type { Machine } from '../../data/machine.ts'
 import { assessments } from '../../data/scans/ciscat.ts'

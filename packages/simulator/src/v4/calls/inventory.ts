@@ -1,5 +1,5 @@
 /** The calls about inventories and CIS-CAT results, of one agent and of several (`/experimental/…`). */
-import { inventoryKinds } from '../../../../../src/catalogue/inventories.ts'
+import { inventoryKinds } from '../../../../../src/contracts/v3/inventories.ts'
 import { type Machine, machineOf } from '../../data/machine.ts'
 import type { SimAgent, SimNode, World } from '../../model.ts'
 import { affected, type Failed } from '../answers.ts'

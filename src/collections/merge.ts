@@ -1,0 +1,206 @@
+/**
+ * Joins the rows of several inputs into one page by a k-way merge over bytes. Rows are read only as far as the page
+ * reaches, and only for their sort keys; the page is spliced from the bytes of the responses. Rows with equal keys are
+ * ordered by their inputs, then by their order within the input, so pages are disjoint and their union is every row once.
+ *
+ * An input that its node has sorted is merged as it comes. If one of its rows is out of order, the merge starts again and
+ * sorts all rows of that input first. Long merges yield to the event loop every few milliseconds.
+ */
+import { parseInTurns } from '../core/json-parse.ts'
+import { type CooperativeTask, isTurnOver, PAUSE, runTask } from '../core/turns.ts'
+import { parseSorting } from './order.ts'
+import { createPageWriter, type InjectedMembers, readLongRow } from './page-writer.ts'
+import { advanceRow, createRowCursor, isLongRow, type Rows } from './rows.ts'
+import { compareSortKeys, createSortKeyReader, parseRow } from './sort-keys.ts'
+import {
+  createFetchedPages,
+  createPagedRows,
+  createRunRows,
+  type FetchedPages,
+  fetchAllPages,
+  Heap,
+  InputError,
+  type RowReader,
+  readInput,
+  type SortedRows,
+  type StepResult,
+  sortIntoRuns,
+} from './sorted-rows.ts'
+import type { Source } from './sources.ts'
+import type { Element } from './value.ts'
+
+/** After this many restarts because of unsorted rows, all inputs are sorted at once. */
+const MAX_RESTARTS = 4
+
+export interface MergeInput {
+  readonly rows: Rows
+  /** The number of different rows, if the total of the node counts some of them twice. */
+  readonly total?: number
+  /** Whether the node has sorted its rows as requested; otherwise all rows are read and sorted by the merge. */
+  readonly isSorted: boolean
+  /** Fetches a further page, from 0; called when the rows so far are used up, until it resolves to undefined. */
+  readonly fetchMore?: (at: number) => Promise<Rows | undefined>
+  readonly inject?: InjectedMembers
+}
+
+export interface MergeOptions {
+  /** The text of `sort`; undefined: the default sort of the source. */
+  readonly sort: string | undefined
+  readonly source: Source
+  /** The number of sort fields that take precedence over the order of the inputs. Default: all. */
+  readonly fieldsBeforeInput?: number
+  readonly offset: number
+  readonly limit: number
+  /** Fields that were requested only to sort by them, and are removed from the rows. */
+  readonly drop?: readonly string[]
+  /** Whether the rows are returned in parts (PartWriter). */
+  readonly inParts?: boolean
+}
+
+interface MergedRows {
+  readonly ok: true
+  /** The text between `[` and `]`, with commas; or the parts of the rows. */
+  readonly chunks: readonly Buffer[]
+  /** The sum of the totals of all inputs. */
+  readonly total: number
+  /** Rows on this page by input. */
+  readonly rowsTaken: readonly number[]
+  /** Inputs that should have been sorted and were not. */
+  readonly unsortedInputs: readonly number[]
+}
+
+/** One input cannot be merged: its rows are unreadable, or `fetchMore` rejected (`cause`). */
+export interface MergeFailure {
+  readonly ok: false
+  readonly input: number
+  readonly reason: string
+  readonly cause?: unknown
+}
+
+type MergeResult = MergedRows | MergeFailure
+
+/**
+ * Merges one page. Returns without a promise if nothing must be fetched and the work is short. Throws CollectionError
+ * 1403 and 1404 for a sort that the source does not support.
+ */
+export function mergeRows(inputs: readonly MergeInput[], options: MergeOptions): MergeResult | Promise<MergeResult> {
+  return runTask(merge(inputs, options))
+}
+
+interface MergeState {
+  readonly inputs: readonly MergeInput[]
+  readonly options: MergeOptions
+  readonly fetched: readonly FetchedPages[]
+  readonly reader: RowReader
+  readonly sign: 1 | -1
+  readonly unsorted: Set<number>
+}
+
+function* merge(inputs: readonly MergeInput[], options: MergeOptions): CooperativeTask<MergeResult> {
+  try {
+    const { sort, source, drop = [] } = options
+    const sorting = parseSorting(sort, source, yield* firstRow(inputs, options))
+    const state: MergeState = {
+      inputs,
+      options,
+      fetched: inputs.map(({ rows, fetchMore }, input) => createFetchedPages(rows, fetchMore, input)),
+      reader: { ...createSortKeyReader(sorting, source), readLong: (row) => readLongRow(row, drop, source) },
+      sign: sorting?.sign ?? 1,
+      unsorted: new Set(),
+    }
+    for (let attempt = 1; ; attempt++) {
+      const merged = yield* tryMerge(state, attempt > MAX_RESTARTS)
+      if (merged) return merged
+    }
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error
+    const { input, reason, cause } = error
+    return { ok: false, input, reason, ...(cause !== undefined && { cause }) }
+  }
+}
+
+/** An array source without a list of sortable fields takes those of its first row. Others need no row. */
+function* firstRow(inputs: readonly MergeInput[], { sort, source }: MergeOptions): CooperativeTask<Element[]> {
+  if (sort === undefined || source.engine === 'database' || source.sortable !== undefined) return []
+  for (const [input, { rows }] of inputs.entries()) {
+    const cursor = createRowCursor(rows)
+    if (!readInput(input, () => advanceRow(cursor))) continue
+    const { from, to } = cursor
+    const row = isLongRow(cursor) ? yield parseInTurns(rows.bytes.subarray(from, to)) : parseRow(rows.bytes, from, to)
+    return [row as Element]
+  }
+  return []
+}
+
+/** Returns undefined if an input is out of order; the input is in `unsorted` then. */
+function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedRows | undefined> {
+  const { inputs, options } = state
+  const sequences = yield* openSequences(state, sortAll)
+  const heap = new Heap<SortedRows>((a, b) => isBefore(a, b, state))
+  for (const rows of sequences) {
+    const step = rows.step()
+    if ((step === 'wait' ? yield* prepareUntilRow(rows) : step) === 'row') heap.push(rows)
+    // There may be thousands of agents.
+    if (isTurnOver()) yield PAUSE
+  }
+  const writer = createPageWriter(inputs, options.source, options)
+  const rowsTaken: number[] = new Array(inputs.length).fill(0)
+  const end = options.limit > 0 ? options.offset + options.limit : 0
+  for (let at = 0; at < end; at++) {
+    const rows = heap.top
+    if (!rows?.current) break
+    if (at >= options.offset) {
+      writer.add(rows.current, rows.input)
+      rowsTaken[rows.input] = (rowsTaken[rows.input] ?? 0) + 1
+    }
+    if (at + 1 === end) break
+    const step = rows.step()
+    const result = step === 'wait' ? yield* prepareUntilRow(rows) : step
+    if (result === 'unsorted') {
+      state.unsorted.add(rows.input)
+      return undefined
+    }
+    if (result === 'row') heap.sinkTop()
+    else heap.pop()
+    if (isTurnOver()) yield PAUSE
+  }
+  let total = 0
+  for (const { rows, total: ofInput = rows.total } of inputs) total += ofInput
+  return { ok: true, chunks: writer.end(), total, rowsTaken, unsortedInputs: [...state.unsorted] }
+}
+
+function isBefore(a: SortedRows, b: SortedRows, { sign, options: { fieldsBeforeInput } }: MergeState): boolean {
+  if (!a.current || !b.current) return a.position < b.position
+  const order = sign * compareSortKeys(a.current.keys, b.current.keys, fieldsBeforeInput)
+  if (order !== 0) return order < 0
+  // Runs of the same input are ordered by all fields.
+  const isSameInput = a.input === b.input && fieldsBeforeInput !== undefined
+  const rest = isSameInput ? sign * compareSortKeys(a.current.keys, b.current.keys) : 0
+  return rest !== 0 ? rest < 0 : a.position < b.position
+}
+
+/** Fetches pages and reads a long row until the sequence has a row or ends. */
+function* prepareUntilRow(rows: SortedRows): CooperativeTask<StepResult> {
+  for (;;) {
+    yield rows.prepare()
+    const step = rows.step()
+    if (step !== 'wait') return step
+  }
+}
+
+function* openSequences(state: MergeState, sortAll: boolean): CooperativeTask<SortedRows[]> {
+  const { inputs, fetched, reader, sign, unsorted } = state
+  const isSorted = (input: number) => inputs[input]?.isSorted === true && !sortAll && !unsorted.has(input)
+  const incomplete = fetched.filter(({ input, isComplete }) => !isSorted(input) && !isComplete)
+  if (incomplete.length > 0) yield Promise.all(incomplete.map(fetchAllPages))
+  const sequences: SortedRows[] = []
+  for (const pages of fetched) {
+    if (isSorted(pages.input)) {
+      sequences.push(createPagedRows(pages, sequences.length, reader, sign))
+      continue
+    }
+    const runs = yield* sortIntoRuns(pages, reader, sign)
+    for (const run of runs) sequences.push(createRunRows(pages.input, sequences.length, run))
+  }
+  return sequences
+}

@@ -1,0 +1,270 @@
+/**
+ * Writes a page by splicing rows from the bytes of the responses. Consecutive rows of one response that need no change
+ * are copied as one chunk.
+ */
+
+import { parseInTurns } from '../core/json-parse.ts'
+import { CLOSE, OPEN, skipSpace } from '../core/json-scan.ts'
+import { concatOwn, jsonInTurns } from '../core/long-values.ts'
+import { isObject } from '../core/values.ts'
+import { UnreadableRowsError } from './rows.ts'
+import { flattenRow, nestRow } from './select.ts'
+import {
+  createFieldReader,
+  createMemberScanner,
+  type MemberScanner,
+  parseRow,
+  readerOf,
+  scanObject,
+} from './sort-keys.ts'
+import { type LongRow, type RowRef, readInput } from './sorted-rows.ts'
+import type { Source } from './sources.ts'
+import type { Row } from './value.ts'
+
+/** Members that are added to each row, `first` in front of its own and `last` behind. Existing members are not changed. */
+export interface InjectedMembers {
+  readonly first?: Readonly<Record<string, string>>
+  readonly last?: Readonly<Record<string, string>>
+  /** Only rows whose field has this text are changed. */
+  readonly where?: { readonly field: string; readonly is: string }
+}
+
+interface PageWriter {
+  add(row: RowRef, input: number): void
+  /** Returns the text between `[` and `]`, with commas; or the parts of the rows. */
+  end(): readonly Buffer[]
+}
+
+/** Consecutive rows of one response. */
+interface Run {
+  readonly first: RowRef
+  to: number
+  index: number
+}
+
+const COMMA = Buffer.from(',')
+const CLOSING_BRACE = Buffer.from('}')
+
+/** `drop` names fields that are removed from each row. `inParts`: the rows are returned in parts (PartWriter). */
+export function createPageWriter(
+  inputs: readonly { readonly inject?: InjectedMembers }[],
+  source: Source,
+  { drop = [], inParts = false }: { readonly drop?: readonly string[]; readonly inParts?: boolean } = {},
+): PageWriter {
+  const parts = inParts ? new PartWriter() : undefined
+  const chunks: Buffer[] = []
+  const injectors = inputs.map(({ inject }) => inject && createInjector(inject, source))
+  let run: Run | undefined
+  return { add, end }
+
+  function add(row: RowRef, input: number): void {
+    const inject = injectors[input]
+    if (inject === undefined && drop.length === 0 && parts === undefined) {
+      extendRun(row)
+      return
+    }
+    flush()
+    const changed = readInput(input, () => {
+      const bytes = row.long?.bytes ?? textOf(row, drop, source)
+      return inject ? inject(bytes, row.long?.element) : [bytes]
+    })
+    write(...changed)
+  }
+
+  function extendRun(row: RowRef): void {
+    if (run && run.first.page === row.page && row.index === run.index + 1) {
+      run.to = row.to
+      run.index = row.index
+      return
+    }
+    flush()
+    run = { first: row, to: row.to, index: row.index }
+  }
+
+  function flush(): void {
+    if (run) write(run.first.page.bytes.subarray(run.first.from, run.to))
+    run = undefined
+  }
+
+  function write(...some: Buffer[]): void {
+    if (parts !== undefined) {
+      parts.add(...some)
+      return
+    }
+    if (chunks.length > 0) chunks.push(COMMA)
+    chunks.push(...some)
+  }
+
+  function end(): readonly Buffer[] {
+    flush()
+    return parts?.end() ?? chunks
+  }
+}
+
+/** The text of a page around its rows and its total. */
+export interface PageFrame {
+  readonly before: string
+  /** Between two rows. */
+  readonly between: string
+  readonly beforeTotal: string
+  readonly after: string
+}
+
+/** As the edge writes it; `others` are further members of `data`. */
+export function frameOf(others: Readonly<Record<string, unknown>> = {}): PageFrame {
+  const names = JSON.stringify(others).slice(1)
+  return {
+    before: '{"error":0,"data":{"items":[',
+    between: ',',
+    beforeTotal: '],"totalItems":',
+    after: `${names === '}' ? names : `,${names}`}}`,
+  }
+}
+
+/** Returns the body of a collection response. The chunks have the text between rows already. */
+export async function createCollectionBody(
+  { chunks, total }: { readonly chunks: readonly Buffer[]; readonly total: number },
+  { before, beforeTotal, after } = frameOf(),
+): Promise<Buffer> {
+  // Not of the pool: the store copies views of a larger buffer, and the compressed forms of a body belong to its buffer.
+  return concatOwn([Buffer.from(before), ...chunks, Buffer.from(beforeTotal + total + after)])
+}
+
+interface NewMember {
+  readonly scanner: MemberScanner
+  readonly name: string
+  /** The name with its closing quote, for a quick search. */
+  readonly quotedName: string
+  readonly text: string
+}
+
+/** Returns the bytes of a row with the members. `element`: the value of a long row. */
+type Inject = (row: Buffer, element?: unknown) => Buffer[]
+
+function createInjector(inject: InjectedMembers, source: Source): Inject {
+  const [first, last] = [createMembers(inject.first), createMembers(inject.last)]
+  const matches = inject.where && createCondition(inject.where, source)
+  return (row, element) => {
+    if (row[0] !== OPEN) throw new UnreadableRowsError('a row is not an object')
+    if (matches?.(row, element) === false) return [row]
+    return addMembers(row, missingMembers(first, row, element), missingMembers(last, row, element))
+  }
+}
+
+function createCondition(
+  { field, is }: { field: string; is: string },
+  source: Source,
+): (row: Buffer, element: unknown) => boolean {
+  const fields = createFieldReader([field], source)
+  const read = readerOf(field, source)
+  // A native search comes first. It leaves out the opening quote, at which it would stop too often.
+  const ending = Buffer.from(JSON.stringify(is).slice(1))
+  return (row, element) => {
+    if (isObject(element)) return read(element) === is
+    if (!row.includes(ending)) return false
+    fields.scan(row, 0)
+    return fields.readValue(row, 0, 0) === is
+  }
+}
+
+function createMembers(members: Readonly<Record<string, string>> = {}): NewMember[] {
+  return Object.entries(members).map(([name, value]) => {
+    const text = `${JSON.stringify(name)}:${JSON.stringify(value)}`
+    return { scanner: createMemberScanner([[name]]), name, quotedName: `${name}"`, text }
+  })
+}
+
+/** Returns the members that the row does not have, with commas between them. */
+function missingMembers(members: readonly NewMember[], row: Buffer, element: unknown): string {
+  let missing = ''
+  for (const { scanner, name, quotedName, text } of members) {
+    if (isObject(element) ? Object.hasOwn(element, name) : row.includes(quotedName)) {
+      if (isObject(element)) continue
+      scanObject(scanner, row, 0)
+      if ((scanner.found[0] ?? -1) >= 0) continue
+    }
+    missing += missing === '' ? text : `,${text}`
+  }
+  return missing
+}
+
+function addMembers(row: Buffer, first: string, last: string): Buffer[] {
+  const from = skipSpace(row, 1)
+  const isEmpty = row[from] === CLOSE
+  const start = Buffer.from(`{${first}${first !== '' && !(isEmpty && last === '') ? ',' : ''}`)
+  if (isEmpty) return [start, Buffer.from(last), CLOSING_BRACE]
+  if (last === '') return [start, row.subarray(from)]
+  return [start, row.subarray(from, -1), Buffer.from(`,${last}}`)]
+}
+
+/** Returns the text of a row without some fields. */
+function textOf({ page, from, to }: RowRef, drop: readonly string[], source: Source): Buffer {
+  if (drop.length === 0) return page.bytes.subarray(from, to)
+  return Buffer.from(JSON.stringify(dropFields(parseRow(page.bytes, from, to), drop, source)))
+}
+
+/** As a row is read that is too long to be scanned at once. */
+export async function readLongRow(row: Buffer, drop: readonly string[], source: Source): Promise<LongRow> {
+  const element = await parseInTurns(row)
+  return { element, bytes: drop.length === 0 ? row : await jsonInTurns(dropFields(element, drop, source)) }
+}
+
+/** Removing a field may also remove the object that holds it. */
+function dropFields(row: unknown, drop: readonly string[], source: Source): Row {
+  if (!isObject(row)) throw new UnreadableRowsError('a row is not an object')
+  const isNested = source.engine === 'database' && source.nested === true
+  const flat = isNested ? flattenRow(row) : row
+  const remaining = Object.fromEntries(Object.entries(flat).filter(([name]) => !drop.includes(name)))
+  return isNested ? nestRow(remaining) : remaining
+}
+
+/** Between the rows of a part. Rows themselves have no newline, so their ends are found without parsing them. */
+export const ROW_SEPARATOR = ',\n'
+
+/** Parsing or printing this number of bytes takes about a millisecond. */
+export const BYTES_PER_PART = 64 * 1024
+
+const START = Buffer.from('[')
+const SEPARATOR = Buffer.from(ROW_SEPARATOR)
+const END = Buffer.from(']')
+
+/**
+ * Writes all rows of a collection in parts: JSON lists of some rows each. One text of all rows would take so long to copy or
+ * to parse that it blocks the event loop.
+ */
+export class PartWriter {
+  readonly #parts: Buffer[] = []
+  /** Of the part that is not complete. */
+  #chunks: Buffer[] = []
+  #length = 0
+  #bytes = 0
+
+  /** The bytes of all rows so far. */
+  get bytes(): number {
+    return this.#bytes + this.#length
+  }
+
+  /** Adds the JSON text of one row. Returns whether a part is complete with it. */
+  add(...row: readonly Buffer[]): boolean {
+    const before = this.#chunks.length === 0 ? START : SEPARATOR
+    this.#chunks.push(before, ...row)
+    for (const { length } of row) this.#length += length
+    this.#length += before.length
+    if (this.#length < BYTES_PER_PART) return false
+    this.#endPart()
+    return true
+  }
+
+  #endPart(): void {
+    const part = Buffer.concat([...this.#chunks, END])
+    this.#parts.push(part)
+    this.#bytes += part.length
+    this.#chunks = []
+    this.#length = 0
+  }
+
+  end(): readonly Buffer[] {
+    if (this.#chunks.length > 0) this.#endPart()
+    return this.#parts
+  }
+}

@@ -1,0 +1,253 @@
+/**
+ * Reads fields, and the sort values of rows, from their bytes while scanning for the end of each row: the same values
+ * that `compileMatching` computes from parsed rows. A field is found as `fieldValue` finds it in a parsed row: by its full name
+ * or along its dots; and, in rows of a nested source, along its first underscore. If several of these exist, the first
+ * in the row counts: nodes write each field once.
+ */
+import {
+  BACKSLASH,
+  CLOSE,
+  COLON,
+  COMMA,
+  endOfOpen,
+  endOfText,
+  endOfValue,
+  OPEN,
+  QUOTE,
+  skipSpace,
+  valueIn,
+} from '../core/json-scan.ts'
+import { isObject } from '../core/values.ts'
+import { compareSortValues, type Sorting, type SortValue } from './order.ts'
+import type { ScanRow } from './rows.ts'
+import { splitNestedName } from './select.ts'
+import type { Source } from './sources.ts'
+import { fieldValue, type Row } from './value.ts'
+
+/** The sort values of one row, in order of precedence. */
+export type SortKeys = readonly SortValue[]
+
+export interface SortKeyReader {
+  readonly scan: ScanRow
+  /** Returns the sort keys of the row that `scan` scanned last. */
+  readKeys(bytes: Buffer, from: number, to: number): SortKeys
+  /** Returns the sort keys of a parsed row. */
+  keysOf(element: unknown): SortKeys
+}
+
+const NO_KEYS: SortKeys = []
+
+/** Without a sorting, rows have no keys and stay in the order of the inputs. */
+export function createSortKeyReader(sorting: Sorting | undefined, source: Source): SortKeyReader {
+  if (sorting === undefined) return { scan: endOfValue, readKeys: () => NO_KEYS, keysOf: () => NO_KEYS }
+  const sortFields = sorting.fields
+  const reader = createFieldReader(
+    sortFields.map(({ field }) => field),
+    source,
+  )
+  const readers = sortFields.map(({ field }) => readerOf(field, source))
+  return { scan: reader.scan, readKeys, keysOf }
+
+  function readKeys(bytes: Buffer, from: number, to: number): SortKeys {
+    // A row that is a text is sorted by itself.
+    const text = bytes[from] === QUOTE ? decodeValue(bytes, from, to) : undefined
+    const keys: SortValue[] = []
+    for (let at = 0; at < sortFields.length; at++) {
+      keys.push(sortFields[at]?.toSortValue(text ?? reader.readValue(bytes, from, at)))
+    }
+    return keys
+  }
+
+  function keysOf(element: unknown): SortKeys {
+    return sortFields.map(({ toSortValue }, at) =>
+      toSortValue(isObject(element) ? readers[at]?.(element) : typeof element === 'string' ? element : undefined),
+    )
+  }
+}
+
+export function compareSortKeys(a: SortKeys, b: SortKeys, count = a.length): number {
+  for (let at = 0; at < count; at++) {
+    const order = compareSortValues(a[at], b[at])
+    if (order !== 0) return order
+  }
+  return 0
+}
+
+interface FieldReader {
+  readonly scan: ScanRow
+  /** Returns the value of a field, by its index, of the row that `scan` scanned last. */
+  readValue(bytes: Buffer, from: number, field: number): unknown
+}
+
+interface FieldPath {
+  /** The index of the first name in the scanner of the row. */
+  readonly slot: number
+  /** One scanner for each further name. */
+  readonly inner: readonly MemberScanner[]
+}
+
+export function createFieldReader(fields: readonly string[], source: Source): FieldReader {
+  const paths = fields.map((field) => fieldPaths(field, source))
+  const scanner = createMemberScanner(paths.map((alternatives) => alternatives.map(([first = '']) => first)))
+  const compiled: FieldPath[][] = []
+  for (const alternatives of paths) {
+    const ofField: FieldPath[] = []
+    for (const [first = '', ...rest] of alternatives)
+      ofField.push({ slot: scanner.slots.get(first) ?? 0, inner: rest.map((name) => createMemberScanner([[name]])) })
+    compiled.push(ofField)
+  }
+  return {
+    scan: (bytes, at, end) =>
+      bytes[at] === OPEN ? scanObject(scanner, bytes, at, end) : (end ?? endOfValue(bytes, at)),
+    readValue: (bytes, from, field) =>
+      bytes[from] === OPEN ? readFirstPath(scanner, compiled[field] ?? [], bytes) : undefined,
+  }
+}
+
+function readFirstPath(scanner: MemberScanner, paths: readonly FieldPath[], bytes: Buffer): unknown {
+  for (const { slot, inner } of paths) {
+    let start = scanner.found[slot * 2] ?? -1
+    let end = scanner.found[slot * 2 + 1] ?? -1
+    if (start < 0) continue
+    for (const within of inner) {
+      if (bytes[start] !== OPEN || scanObject(within, bytes, start, end) < 0) return undefined
+      start = within.found[0] ?? -1
+      end = within.found[1] ?? -1
+      if (start < 0) return undefined
+    }
+    return decodeValue(bytes, start, end)
+  }
+  return undefined
+}
+
+/** Returns the parsed row; `undefined` if it is not JSON. */
+export function parseRow(bytes: Buffer, from: number, to: number): unknown {
+  return valueIn(bytes, from, to)?.value
+}
+
+/** Searches an object for named members; reused from row to row without allocation. */
+export interface MemberScanner {
+  /** The place of each name in the lists. */
+  readonly slots: ReadonlyMap<string, number>
+  readonly names: readonly Buffer[]
+  /** For each name, the fields that it satisfies, as bits. */
+  readonly satisfies: readonly number[]
+  /** All bits: the scan stops when every field is found. */
+  readonly all: number
+  /** Start and end of each value of the last scanned object, in the order of `names`; -1 if absent. */
+  readonly found: Int32Array
+}
+
+/** Each field is a list of alternative names, of which one is enough. */
+export function createMemberScanner(fields: readonly (readonly string[])[]): MemberScanner {
+  const slots = new Map<string, number>()
+  const names: Buffer[] = []
+  const satisfies: number[] = []
+  for (const [at, alternatives] of fields.entries()) {
+    for (const name of alternatives) {
+      const slot = slots.get(name) ?? slots.size
+      if (slot === slots.size) names.push(Buffer.from(name))
+      slots.set(name, slot)
+      satisfies[slot] = (satisfies[slot] ?? 0) | (1 << at)
+    }
+  }
+  return { slots, names, satisfies, all: 2 ** fields.length - 1, found: new Int32Array(names.length * 2).fill(-1) }
+}
+
+/** Scans the object at `at` and returns its end, or -1 if it is malformed. `end`: its end, if it is already known. */
+export function scanObject(scanner: MemberScanner, bytes: Buffer, at: number, end = -1): number {
+  const { found, all } = scanner
+  for (let slot = 0; slot < found.length; slot++) found[slot] = -1
+  let satisfied = 0
+  let position = skipSpace(bytes, at + 1)
+  if (bytes[position] === CLOSE) return position + 1
+  for (;;) {
+    if (bytes[position] !== QUOTE) return -1
+    const nameEnd = endOfText(bytes, position)
+    if (nameEnd < 0) return -1
+    const colon = skipSpace(bytes, nameEnd)
+    if (bytes[colon] !== COLON) return -1
+    const from = skipSpace(bytes, colon + 1)
+    const to = endOfValue(bytes, from)
+    if (to < 0) return -1
+    satisfied |= recordMember(scanner, bytes, position, nameEnd, from, to)
+    if (satisfied === all) return end < 0 ? endOfOpen(bytes, to) : end
+    position = skipSpace(bytes, to)
+    if (bytes[position] === CLOSE) return position + 1
+    if (bytes[position] !== COMMA) return -1
+    position = skipSpace(bytes, position + 1)
+  }
+}
+
+/** Records the value of a member with a searched name, and returns the bits of the fields that it satisfies. */
+function recordMember(
+  scanner: MemberScanner,
+  bytes: Buffer,
+  quote: number,
+  nameEnd: number,
+  from: number,
+  to: number,
+): number {
+  const { names, found, satisfies } = scanner
+  for (let slot = 0; slot < names.length; slot++) {
+    const name = names[slot]
+    if (name === undefined || found[slot * 2] !== -1 || !isName(name, bytes, quote, nameEnd)) continue
+    found[slot * 2] = from
+    found[slot * 2 + 1] = to
+    return satisfies[slot] ?? 0
+  }
+  return 0
+}
+
+function isName(name: Buffer, bytes: Buffer, quote: number, end: number): boolean {
+  if (end - quote - 2 === name.length) {
+    let at = 0
+    while (at < name.length && bytes[quote + 1 + at] === name[at]) at++
+    if (at === name.length) return true
+  }
+  // A name with escapes is longer than its decoded text.
+  if (end - quote - 2 <= name.length || !hasEscape(bytes, quote, end)) return false
+  return valueIn(bytes, quote, end)?.value === name.toString()
+}
+
+/** Returns what reads a field of a parsed row. */
+export function readerOf(field: string, source: Source): (row: Row) => unknown {
+  const path = source.engine === 'database' && source.nested ? splitNestedName(field) : undefined
+  if (path === undefined) return (row) => fieldValue(row, field)
+  const [outer, inner] = path
+  return (row) => {
+    const nested = row[outer]
+    const isNested = typeof nested === 'object' && nested !== null && Object.hasOwn(nested, inner)
+    return isNested ? ((nested as Row)[inner] ?? undefined) : fieldValue(row, field)
+  }
+}
+
+/** Returns the paths under which a field may be found in a row. */
+function fieldPaths(field: string, source: Source): readonly (readonly string[])[] {
+  const nested = source.engine === 'database' && source.nested ? splitNestedName(field) : undefined
+  const dotted = field.split('.')
+  return [[field], ...(dotted.length > 1 ? [dotted] : []), ...(nested ? [nested] : [])]
+}
+
+/** Returns the value between two positions; `undefined` for null, as for a missing value. */
+function decodeValue(bytes: Buffer, from: number, to: number): unknown {
+  if (bytes[from] === QUOTE && !hasEscape(bytes, from, to)) return bytes.toString('utf8', from + 1, to - 1)
+  return wholeNumberAt(bytes, from, to) ?? valueIn(bytes, from, to)?.value ?? undefined
+}
+
+function hasEscape(bytes: Buffer, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if (bytes[at] === BACKSLASH) return true
+  return false
+}
+
+/** Returns a number of at most 15 digits, which is exact in a double; `undefined` for everything else. */
+function wholeNumberAt(bytes: Buffer, from: number, to: number): number | undefined {
+  if (to - from > 15) return undefined
+  let number = 0
+  for (let at = from; at < to; at++) {
+    const digit = (bytes[at] ?? 0) - 0x30
+    if (digit < 0 || digit > 9) return undefined
+    number = number * 10 + digit
+  }
+  return number
+}

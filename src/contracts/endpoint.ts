@@ -1,0 +1,403 @@
+/**
+ * The types of the catalogue. One record for each endpoint describes everything particular to it.
+ * Records are frozen data. All readers (routes, validation, authorisation, routing, OpenAPI, …) iterate over the
+ * records; no code depends on the name of an endpoint. `checks/` rejects at start the mistakes that these types cannot
+ * express.
+ */
+
+import type { SchemaName } from './items/index.ts'
+import type { Kind } from './schemas/kinds.ts'
+import type { Translation } from './translations/translation.ts'
+import type { InventoryKind } from './v3/inventories.ts'
+import type { Releases, Value } from './v4/value.ts'
+
+export type ReadMethod = 'GET'
+export type WriteMethod = 'POST' | 'PUT' | 'DELETE'
+export type Method = ReadMethod | WriteMethod
+
+/** The contract that clients speak: `v3` is that of the interface description, `v4` that of releases 4.x. */
+export type Contract = 'v3' | 'v4'
+
+/** The names after `:` in a path: `/cluster/:node_id/config/:component` gives `node_id | component`. */
+export type ParamsOf<Path extends string> = string extends Path
+  ? string
+  : Path extends `${infer Head}/${infer Tail}`
+    ? ParamsOf<Head> | ParamsOf<Tail>
+    : Path extends `:${infer Name}`
+      ? Name
+      : never
+
+/** The canonical form of a value, used in the cache key and in the path on the node. */
+export type Canonical = 'agentId' | 'agentIds' | 'agentIdSet' | 'nameSet' | 'lowerCase'
+
+/** Settings that list the allowed prefixes of a value, against SSRF and path traversal. */
+export type PrefixSetting = 'upgradeRepositories' | 'packageFolders'
+
+/** A path or query parameter. Values are texts; `kind` defines which texts are valid. */
+export interface Param {
+  readonly kind: Kind
+  /** Of the v4 contract, whose `kind` is `described`: the values as the manager describes them. */
+  readonly value?: Value
+  /** The releases in which the manager writes the value in lower case before it reads it. Absent: none. */
+  readonly ignoresCase?: Releases
+  /** The description in the API documentation. */
+  readonly role: string
+  /** The manager's default. It is part of the cache key and is never sent. */
+  readonly default?: string | number | boolean
+  /** Values that the manager accepts. The manager rejects other values with its own code, so the edge forwards them. */
+  readonly allowed?: readonly string[]
+  /** The error code if the parameter is missing. Absent: the parameter is optional. */
+  readonly required?: 604 | 706
+  /** Limits of a page size: above `max` gives 1405, and 0 gives 1406, as in the manager's framework. */
+  readonly pageLimit?: { readonly max?: number }
+  /** A further pattern with a separate error code (704: folders of files). Anchored, matched in linear time. */
+  readonly within?: { readonly pattern: string; readonly code: 704 }
+  /** The value must begin with one of the prefixes of this setting and must not contain `..` (code 608). */
+  readonly startsWith?: PrefixSetting
+  /** Another parameter that must be present too (604). */
+  readonly requires?: string
+  readonly canonical?: Canonical
+  /** Only values that match take this route; the router tries other records for the rest. No nested repetitions. */
+  readonly routePattern?: string
+  /** Evaluated by the edge and never sent, because nodes do not know the parameter. */
+  readonly edgeOnly?: true
+  /** Of `select`: the manager accepts the parameter and returns all fields, or fails. */
+  readonly selectsNothing?: true
+  readonly note?: string
+  /** Used by real clients although the interface description does not name the parameter. */
+  readonly beyondSeed?: true
+}
+
+/** A field of a JSON or form body. `kind` defines the valid texts of strings and of each string of a list. */
+export interface Field {
+  readonly type: 'string' | 'integer' | 'boolean' | 'strings'
+  readonly kind?: Kind
+  /** Of the v4 contract: the value as the manager describes it. */
+  readonly value?: Value
+  readonly role: string
+  readonly required?: 604
+  readonly maxLength?: number
+  readonly default?: string | number | boolean
+  readonly canonical?: Canonical
+  /**
+   * The edge fills a missing field with the address of the client. Otherwise the manager would register the edge's
+   * address.
+   */
+  readonly fill?: 'clientAddress'
+  readonly note?: string
+}
+
+type FieldsType = 'application/json' | 'application/x-www-form-urlencoded'
+type UploadType = 'application/xml' | 'application/octet-stream'
+
+export type Body =
+  | {
+      readonly kind: 'fields'
+      readonly types: readonly FieldsType[]
+      readonly fields: Readonly<Record<string, Field>>
+      /** Other fields are valid too. */
+      readonly open?: true
+      /**
+       * The names that error 604 lists if a mandatory field is missing, as the real API lists them. Absent: the mandatory
+       * fields in the order of `fields`.
+       */
+      readonly namedAsMandatory?: readonly string[]
+    }
+  | {
+      readonly kind: 'upload'
+      readonly types: readonly UploadType[]
+      /** The error code for one of the other supported media types. */
+      readonly wrongType: 607 | 804
+      /**
+       * If both types are accepted: the file is XML if this query parameter matches, otherwise a list (errors 703 and
+       * 705).
+       */
+      readonly xmlWhen?: { readonly query: string; readonly matches: string }
+    }
+
+export type MergeRule = 'collection' | 'verdict' | 'message' | 'affected'
+export type WhenPartial = 'label' | 'fail'
+
+/** The collections of the manager. `collections/sources.ts` defines how the rows of each are filtered and sorted. */
+export type Collection =
+  | InventoryKind
+  | 'agents'
+  | 'groups'
+  | 'groupFiles'
+  | 'rules'
+  | 'ruleFiles'
+  | 'decoders'
+  | 'decoderFiles'
+  | 'catalogue'
+  | 'requirements'
+  | 'lists'
+  | 'listFiles'
+  | 'logs'
+  | 'nodes'
+  | 'syscheck'
+  | 'rootcheck'
+  | 'sca'
+  | 'scaChecks'
+  | 'ciscat'
+
+/** The kind of rows in a joined collection. `nodeResponses`: the whole response of each node, with its `node_name`. */
+export type RowsOf = InventoryKind | 'ciscat' | 'logs' | 'nodeResponses'
+
+/**
+ * The order in which calls leave the queue of a busy node: `health`, `write`, `interactive` (a person waits), `bulk` (work for
+ * later requests, and reads of clients that always have a call waiting).
+ */
+export type Priority = 'health' | 'write' | 'interactive' | 'bulk'
+
+/** An operation that the edge answers itself. The pipeline requires a handler for each; the compiler checks it. */
+export type EdgeOperation =
+  | 'issueToken'
+  | 'revokeTokens'
+  | 'cacheIndex'
+  | 'cacheEntries'
+  | 'cacheGroups'
+  | 'cacheClear'
+  | 'cacheClearGroup'
+  | 'cacheConfig'
+  | 'cacheExplain'
+  | 'describeApi'
+  | 'describeV4Api'
+  | 'logIn'
+  | 'logOut'
+
+/**
+ * The node that can answer.
+ * `through`: whether a worker can forward the request to the master. `any`: under the same path; `twin`: only as
+ * `/cluster/<master>/…`; `none`: not at all, a worker would answer about itself.
+ */
+export type Target = NodeTarget | EdgeTarget
+
+/** A node answers, or several nodes with one request each. */
+export type NodeTarget =
+  /** `passesOnTo`, of the v4 contract: where the master passes the call on to. */
+  | { readonly kind: 'master'; readonly through: 'any' | 'twin' | 'none'; readonly passesOnTo?: PassesOnTo }
+  | { readonly kind: 'anyNode' }
+  /**
+   * `throughOthers`: whether another node can answer for the named node, under the path of this record. It cannot where the
+   * cluster mixes the data of all nodes.
+   */
+  | { readonly kind: 'node'; readonly twin: `/manager/${string}`; readonly throughOthers: boolean }
+  | { readonly kind: 'agentOwner' }
+  | { readonly kind: 'agentOwners'; readonly merge: MergeRule; readonly ids: 'body' | 'group' }
+  | {
+      readonly kind: 'everyNode'
+      readonly merge: MergeRule
+      readonly whenPartial: WhenPartial
+      /**
+       * The path of the same rows of one agent. A node reads at most 500 agents and stops at its limit, so large
+       * clusters need it.
+       */
+      readonly ofAgent?: `/${string}/:agent_id/${string}`
+    }
+
+/** The owner of the agent in the path, the node in the path, or nodes that the path does not name. */
+export type PassesOnTo = 'agentOwner' | 'node' | 'several'
+
+/**
+ * Of a request to several nodes, in the v4 contract: how the edge sends it without those that are lost, and what a
+ * response says that lacks them.
+ */
+export interface WithoutLost {
+  /**
+   * The parameter that names agents or nodes. For a request about the group in the path: `members` is the collection of its
+   * agents, and `command` the path of the equal request that names them.
+   */
+  readonly list: 'agents_list' | 'nodes_list' | { readonly members: string; readonly command: string }
+  /** The message of a response with some failed items. */
+  readonly message: string
+  /** The codes of items that the manager leaves out, instead of failing them, if a request names none or `all`. */
+  readonly leftOut?: readonly number[] | 'every'
+}
+
+/** The edge answers, itself or with requests under other paths. */
+export type EdgeTarget =
+  | { readonly kind: 'edge'; readonly operation: EdgeOperation }
+  /** `:node_ids` is `*` or a list. The edge sends `ofNode` to each node and joins the responses into one collection. */
+  | { readonly kind: 'severalNodes'; readonly ofNode: `/cluster/:node_id/${string}` }
+
+export type CacheGroup =
+  | 'agents'
+  | 'manager'
+  | 'cluster'
+  | 'rules'
+  | 'decoders'
+  | 'lists'
+  | 'syscheck'
+  | 'rootcheck'
+  | 'sca'
+  | 'summary'
+  | 'syscollector'
+  | 'ciscat'
+  | 'validation'
+
+/**
+ * A tag names data that reads depend on and writes invalidate. `rules`, `decoders`, `lists`, `cluster` and `validation`
+ * name one thing. `agent:{agent_id}` names one of many; its reads also have `agent:*`, because a write to all agents
+ * invalidates only `agent:*`. `collection:agents` and `collection:nodes` name reads over many; a write to any of them
+ * invalidates the collection.
+ *
+ * Placeholders: `{x}` is a path parameter; `{query.x}`, `{body.x}` and `{answer.x}` come from the query, the body and
+ * the response. A list gives one tag for each element, a missing value none. `{master}` is the name of the master, so
+ * that `/manager/…` and `/cluster/<master>/…` have the same tags; `{caller}` is the name of the user. Without a successful
+ * response `{answer.x}` becomes `*`: a write with an unknown outcome may have changed any of them.
+ */
+export type Tag = string
+
+/** Tags that a write invalidates only if a value of its request matches, such as the folder of a file. */
+export interface ConditionalTags {
+  readonly value: `query.${string}` | `body.${string}`
+  /** Anchored at the beginning, matched in linear time. */
+  readonly matches: string
+  readonly tags: readonly Tag[]
+}
+
+/**
+ * Whether a response may be stored, in which cache group, and which data it depends on. `rights`: callers with
+ * different permissions get different responses.
+ */
+export type CachePolicy = StoringPolicy | { readonly never: string }
+
+export interface StoringPolicy {
+  readonly group: CacheGroup
+  readonly tags: readonly Tag[]
+  readonly scope: 'everyone' | 'rights'
+  /** Absent: a response may be served stale within the bounds of the settings. */
+  readonly stale?: StaleLimit
+  /**
+   * The kind of rows, if the edge may compute pages, sorts and filters of the collection from a stored snapshot of all its
+   * rows. Not for collections whose totals count something else than their rows.
+   */
+  readonly snapshot?: SnapshotRows | V4Rows
+  /**
+   * The kind of rows of a collection without snapshots, if more than pages is computed from a stored response that has all of
+   * them, while no node answers. `none`: not even pages are.
+   */
+  readonly storedRows?: Collection | 'pages' | 'none'
+}
+
+/** The collections that snapshots are built of. */
+export type SnapshotRows = Exclude<Collection, 'lists' | 'logs' | 'scaChecks'>
+
+/**
+ * The collections of the v4 contract that snapshots are built of; `collections/v4-sources.ts` defines how the rows of each
+ * are filtered and sorted. `pages`: nothing but pages is computed.
+ */
+export type V4Rows =
+  | InventoryKind
+  | 'agents'
+  | 'groups'
+  | 'groupFiles'
+  | 'rules'
+  | 'decoders'
+  | 'rulesetFiles'
+  | 'texts'
+  | 'lists'
+  | 'listFiles'
+  | 'nodes'
+  | 'syscheck'
+  | 'rootcheck'
+  | 'sca'
+  | 'scaChecks'
+  | 'ciscat'
+  | 'pages'
+
+/**
+ * For responses that clients act on at once: neither is served stale while nodes fail or after a soft purge. `never`: not
+ * during a refresh either (`must-revalidate` of RFC 9111). `whileHot`: during a refresh only while it is requested often,
+ * for a few seconds at most, and not after a fetch that failed.
+ */
+export type StaleLimit = 'never' | 'whileHot'
+
+type Secret = 'none' | 'always' | 'possible'
+export type Permission = `${string}:${string}`
+
+/**
+ * The shape of `data` in the response; `document`: the response has no envelope; `items`: the v4 contract. `raw`: with the query parameter `when`
+ * the response is the file itself; without `when` it always is.
+ */
+export interface ResponseShape {
+  readonly data: 'collection' | 'object' | 'array' | 'message' | 'affected' | 'text' | 'document' | 'items'
+  /** The schema of `data`, or of each element of a collection or an array (`items/schemas.json`). */
+  readonly schema: SchemaName
+  /** A field that each element has besides those of the schema. */
+  readonly adds?: 'agent_id' | 'node_name'
+  /** The kind of rows. Required for joined collections and for the per-agent reads that they are composed of. */
+  readonly rows?: RowsOf
+  /** Why a success may have status 202 instead of 200. */
+  readonly accepted?: string
+  readonly raw?: { readonly when?: string; readonly type: 'text/xml' | 'application/xml' | 'text/plain' }
+}
+
+interface Common<Path extends string> {
+  readonly contract: Contract
+  readonly path: Path
+  /** Of the v4 contract: the releases that serve the path. */
+  readonly releases?: Releases
+  readonly withoutLost?: WithoutLost
+  /** Of the v4 contract: the flags that every operation takes, but this one does not. */
+  readonly withoutFlags?: readonly string[]
+  /** Of the v4 contract: what the manager checks, as `action on resource`. All of them are needed. */
+  readonly rights?: readonly string[]
+  readonly section: string
+  readonly summary: string
+  readonly params: Readonly<Record<ParamsOf<Path>, Param>>
+  readonly query: Readonly<Record<string, Param>>
+  /** Whether unknown query names give 604. Otherwise they are ignored and not forwarded, as in the real API. */
+  readonly strictQuery: boolean
+  /** At least one of these query parameters is required (604). */
+  readonly oneOf?: readonly string[]
+  readonly permission: Permission | 'signedIn'
+  /** Any value but `none` also requires `secrets:read`, and the response is never stored. */
+  readonly secret: Secret
+  /**
+   * Without this query parameter, which names fields, the response has all fields, secrets included, and is never stored.
+   * Requires `secrets:read` in any case.
+   */
+  readonly allFieldsWithout?: string
+  readonly target: Target
+  /** How nodes with the v4 layout answer it. Present if its target is one of nodes (`record.ts`). */
+  readonly translation?: Translation
+  readonly response: ResponseShape
+  readonly beyondSeed?: true
+  /** The response lists the nodes of the cluster, all of them if the request has no parameters but these. */
+  readonly listsNodes?: readonly string[]
+  /** Served only if `cluster.experimental` is on; otherwise 603. */
+  readonly experimental?: true
+  /** What the response is with `Prefer: return=minimal` (RFC 7240); absent: the preference has no effect. */
+  readonly minimal?: string
+  /**
+   * Of the v4 contract: a node answers equal calls from a cache in front of its check of tokens and rights, for 0.75 s.
+   */
+  readonly answeredByNodeCache?: true
+  /** Uses `cluster.limits.slowTimeout` (upgrades, validation). */
+  readonly slow?: true
+  /** Absent: reads are `interactive`, writes `write`. */
+  readonly priority?: Priority
+}
+
+export interface ReadEndpoint<Path extends string = string> extends Common<Path> {
+  readonly method: ReadMethod
+  readonly cache: CachePolicy
+}
+
+export interface WriteEndpoint<Path extends string = string> extends Common<Path> {
+  readonly method: WriteMethod
+  readonly body?: Body
+  /** The tags that this write invalidates. `[]` requires a reason in `invalidatesNothingBecause`. */
+  readonly invalidates: readonly (Tag | ConditionalTags)[]
+  readonly invalidatesNothingBecause?: string
+  /**
+   * The tokens of the manager's users that this write ends: all, those of the caller, or those of users (`username`) or roles
+   * (`id` or `roles`) that rows of the response name.
+   */
+  readonly endsTokens?: 'all' | 'caller' | 'users' | 'roles' | 'rolesOfRows'
+  /** The name of a lock: writes with the same name run one at a time over all replicas. Placeholders as in tags. */
+  readonly writeLock?: Tag
+}
+
+export type Endpoint = ReadEndpoint | WriteEndpoint

@@ -1,0 +1,123 @@
+/** Builds complete, frozen records. The compiler checks that each parameter of the path has a description. */
+import type {
+  CachePolicy,
+  EdgeTarget,
+  Method,
+  NodeTarget,
+  Param,
+  ParamsOf,
+  ReadEndpoint,
+  SnapshotRows,
+  StoringPolicy,
+  V4Rows,
+  WriteEndpoint,
+  WriteMethod,
+} from './endpoint.ts'
+import { pathParams } from './schemas/params.ts'
+import { message } from './schemas/shared.ts'
+import type { RowRule, Translation } from './translations/translation.ts'
+import table from './translations/translations.json' with { type: 'json' }
+
+/** Fields that a record may omit: no query, unknown names refused where there is a query, no secret. */
+type Defaults = 'contract' | 'query' | 'strictQuery' | 'secret' | 'method' | 'path' | 'summary' | 'params'
+/** Method and path of the records with a row in `v4/translations.json`. */
+export type Translated = keyof typeof table.translations
+/** What a node answers has a translation for nodes of the v4 layout: its row of the table, or one that is passed. */
+type Answered<Key extends string> =
+  | { readonly target: EdgeTarget; readonly translation?: never }
+  | ({ readonly target: NodeTarget } & (Key extends Translated
+      ? { readonly translation?: never }
+      : { translation: Translation }))
+type Facts<
+  T extends ReadEndpoint | WriteEndpoint,
+  Path extends string,
+  Key extends string,
+  More extends keyof T,
+> = Answered<Key> &
+  Omit<T, Defaults | More | 'target' | 'translation'> &
+  Partial<Pick<T, 'query' | 'strictQuery' | 'secret' | More>> &
+  OwnParams<Path, keyof typeof pathParams>
+
+/** Returns the frozen record of a read. `snapshot`, `storedRows`: of its cache policy. */
+export function read<const Path extends string>(
+  path: Path,
+  summary: string,
+  facts: Facts<ReadEndpoint, Path, `GET ${Path}`, never> & Rows<SnapshotRows>,
+): ReadEndpoint<Path> {
+  return completeV3('GET', path, summary, facts) as ReadEndpoint<Path>
+}
+
+/** Returns the frozen record of a write, whose response is a message if its facts have no other. */
+export function write<const Path extends string, const Verb extends WriteMethod = WriteMethod>(
+  method: Verb,
+  path: Path,
+  summary: string,
+  facts: Facts<WriteEndpoint, Path, `${Verb} ${Path}`, 'response'>,
+): WriteEndpoint<Path> {
+  return completeV3(method, path, summary, { response: message, ...facts }) as WriteEndpoint<Path>
+}
+
+function completeV3(method: Method, path: string, summary: string, facts: Pick<Sketch, 'query'>): object {
+  const key = `${method} ${path}`
+  const translated = key in table.translations ? { translation: translationOf(key as Translated) } : {}
+  const strictQuery = facts.query !== undefined
+  return complete({ contract: 'v3', strictQuery, ...translated, method, path, summary, ...facts }, pathParams)
+}
+
+type PathParams = Readonly<Record<string, Param>>
+/** The parameters of the path: those that are not shared ones, and any other of them. */
+export type OwnParams<Path extends string, Shared extends string = never> = string extends Path
+  ? { readonly params?: PathParams }
+  : [ParamsOf<Path>] extends [never]
+    ? { readonly params?: never }
+    : [Exclude<ParamsOf<Path>, Shared>] extends [never]
+      ? { readonly params?: Readonly<Partial<Record<ParamsOf<Path>, Param>>> }
+      : { readonly params: Readonly<Record<Exclude<ParamsOf<Path>, Shared>, Param>> }
+
+/** Become part of the cache policy. */
+interface Rows<Kind> {
+  readonly snapshot?: Kind
+  readonly storedRows?: NonNullable<StoringPolicy['storedRows']>
+}
+
+export interface Sketch extends Rows<SnapshotRows | V4Rows> {
+  readonly path: string
+  readonly params?: Readonly<Record<string, Param | undefined>>
+  readonly query?: Readonly<Record<string, Param>>
+  readonly cache?: CachePolicy
+}
+
+/** Returns the frozen record of these facts. `shared`: parameters of paths. `snapshot` and `storedRows` become part of the cache policy. */
+export function complete<S extends Sketch>({ snapshot, storedRows, ...facts }: S, shared: PathParams): object {
+  const names = facts.path.match(/(?<=:)\w+/g) ?? []
+  const { cache, params = {} } = facts
+  return frozen({
+    query: {},
+    secret: 'none',
+    ...facts,
+    params: Object.fromEntries(names.flatMap((name) => pairOf(name, params[name] ?? shared[name]))),
+    ...(cache && { cache: { ...cache, ...(snapshot && { snapshot }), ...(storedRows && { storedRows }) } }),
+  })
+}
+
+function pairOf(name: string, param: Param | undefined): [string, Param][] {
+  return param === undefined ? [] : [[name, param]]
+}
+
+/** Returns a row of the table. Several rows share their rules for rows of a collection, by name. */
+export function translationOf(key: Translated): Translation {
+  // A test has the compiler check the table.
+  const { response, ...translation } = table.translations[key] as Translation
+  const rows: unknown = 'rows' in response ? response.rows : undefined
+  const shared: Readonly<Record<string, RowRule>> = table.rows as object as Record<string, RowRule>
+  if (typeof rows !== 'string') return { ...translation, response }
+  return { ...translation, response: { ...response, rows: shared[rows] } as Translation['response'] }
+}
+
+/** Freezes the value deeply: records share parts, so a change of one would change many. */
+function frozen<T extends object>(value: T): T {
+  for (const part of Object.values(value)) {
+    if (typeof part === 'object' && part !== null && !Object.isFrozen(part)) frozen(part)
+  }
+  return Object.freeze(value)
+}

@@ -1,0 +1,127 @@
+import type { Endpoint, Param } from '../endpoint.ts'
+import { read } from '../record.ts'
+import { agentFilter, filter, hiddenQ, list, select } from '../schemas/params.ts'
+import { agentOwner, allAgents, cacheIn, collectionOf, objectOf, ofAgent, ofEachAgent } from '../schemas/shared.ts'
+import type { FieldRule, ParamRule, RowRule, Translation } from '../translations/translation.ts'
+import {
+  type Inventory,
+  type InventoryKind,
+  inventories,
+  inventoryKinds,
+  sharedFieldsOf,
+  v3Name,
+} from './inventories.ts'
+
+/** Records of the inventory of agents: each kind for one agent and for all agents (experimental). */
+
+const common = {
+  section: 'Inventory (syscollector)',
+  permission: 'syscollector:read',
+} as const
+
+function queryOf(inventory: Inventory, of: 'one' | 'all'): Readonly<Record<string, Param>> {
+  if (inventory.single && of === 'one') return { select }
+  const agent_id: Param = inventory.byAgent ? agentFilter : { ...agentFilter, beyondSeed: true }
+  return { ...list, q: hiddenQ, ...(of === 'all' && { agent_id }), ...filtersOf(inventory, of), select }
+}
+
+function filtersOf({ filters, listsNumbersFirst }: Inventory, of: 'one' | 'all'): Readonly<Record<string, Param>> {
+  const all = Object.entries(filters).map(([name, { kind, role, beyondSeed }]): [string, Param] => [
+    v3Name(name),
+    { ...filter(kind, role), ...(beyondSeed === of && { beyondSeed: true }) },
+  ])
+  const first = listsNumbersFirst ? all.filter(([, { kind }]) => kind === 'numbers') : []
+  return Object.fromEntries([...first, ...all])
+}
+
+function ofOneAgent(kind: InventoryKind): Endpoint {
+  const inventory = inventories[kind]
+  const { schema, single, hidden } = inventory
+  return read<string>(`/syscollector/:agent_id/${kind}`, `${kind} of an agent`, {
+    ...common,
+    query: queryOf(inventory, 'one'),
+    target: agentOwner,
+    translation: inventoryOfAgent(kind),
+    response: single ? objectOf(schema, kind) : collectionOf(schema, kind),
+    cache: cacheIn('syscollector', ...ofAgent('syscollector')),
+    ...(!single && { snapshot: kind }),
+    ...(hidden && { beyondSeed: true }),
+  })
+}
+
+function ofAllAgents(kind: InventoryKind): Endpoint {
+  const inventory = inventories[kind]
+  const { schema, hidden } = inventory
+  return read<string>(`/experimental/syscollector/${kind}`, `${kind} of all agents`, {
+    ...common,
+    params: {},
+    query: queryOf(inventory, 'all'),
+    target: allAgents(`/syscollector/:agent_id/${kind}`),
+    translation: inventoryOfAllAgents(kind),
+    response: ofEachAgent(collectionOf(schema, kind)),
+    cache: cacheIn('syscollector', 'collection:syscollector'),
+    snapshot: kind,
+    experimental: true,
+    ...(hidden && { beyondSeed: true }),
+  })
+}
+
+export const syscollector: readonly Endpoint[] = inventoryKinds.flatMap((kind) => [ofOneAgent(kind), ofAllAgents(kind)])
+
+function namesOf(inventory: Inventory): readonly string[] {
+  return sharedFieldsOf(inventory).map(([name]) => name)
+}
+
+function rowsOf(kind: InventoryKind): RowRule {
+  const inventory = inventories[kind]
+  const named = namesOf(inventory).flatMap((name): [string, FieldRule][] => {
+    const param = v3Name(name)
+    const converted = param === 'scan_time' ? ({ value: 'slashedDate' } as const) : {}
+    if (name.includes('.')) return [[name, { param, ...converted }]]
+    // In the v3 layout every row has a `scan` object.
+    return name.startsWith('scan_') ? [[name, { to: name.replace('_', '.'), param, ...converted }]] : []
+  })
+  return { source: kind, fields: { ...Object.fromEntries(named), ...inventory.rows } }
+}
+
+/** Filters have the names of the fields, except that `scan` is none. */
+function paramsOf(inventory: Inventory, byEdge: readonly string[]): Readonly<Record<string, ParamRule>> {
+  const renamed = namesOf(inventory).filter((name) => name.includes('.'))
+  return Object.fromEntries([
+    ...renamed.map((name): [string, ParamRule] => [v3Name(name), { as: name }]),
+    ...byEdge.map((name): [string, ParamRule] => [name, { byEdge: true }]),
+  ])
+}
+
+function orderOf(inventory: Inventory) {
+  const { ties = [] } = inventory
+  return { byDefault: namesOf(inventory).includes('scan_id') ? '+scan_id' : '+scan.id', ties }
+}
+
+/** Returns the translation of the rows of one agent. The v3 layout does not repeat its id in them. */
+function inventoryOfAgent(kind: InventoryKind): Translation {
+  const inventory = inventories[kind]
+  const path = `/syscollector/:agent_id/${kind}`
+  const all = rowsOf(kind)
+  const rows: RowRule = { ...all, fields: { ...all.fields, agent_id: { dropped: true } } }
+  if (inventory.single) return { call: { path }, response: { kind: 'one', rows } }
+  return {
+    call: { path, params: paramsOf(inventory, []), order: orderOf(inventory) },
+    response: { kind: 'collection', rows },
+  }
+}
+
+function inventoryOfAllAgents(kind: InventoryKind): Translation {
+  const inventory = inventories[kind]
+  return {
+    call: {
+      path: `/experimental/syscollector/${kind}`,
+      params: { ...paramsOf(inventory, inventory.byEdge ?? []), q: { byEdge: true } },
+      order: orderOf(inventory),
+    },
+    plan: 'allAgents',
+    response: { kind: 'collection', rows: rowsOf(kind) },
+    // The experimental calls of the node are off, so in the v3 layout they do not exist.
+    errors: { 1122: 603 },
+  }
+}

@@ -1,0 +1,99 @@
+/** Records of the inventory of agents, each table of one agent, and of what a call returns, or clears, for many agents. */
+import type { Endpoint, Param } from '../endpoint.ts'
+import { cacheIn } from '../schemas/shared.ts'
+import { type Inventory, type InventoryKind, inventories, inventoryKinds } from '../v3/inventories.ts'
+import { ciscatFilters } from './scans.ts'
+import { agentsOrAll, master, param, query, read, rows, write } from './shared.ts'
+
+/** Tables that no call returns for many agents, without filters of their own. */
+const tablesSince414 = [
+  { part: 'users', what: 'users' },
+  { part: 'groups', what: 'user groups' },
+  { part: 'browser_extensions', what: 'browser extensions' },
+  { part: 'services', what: 'services' },
+] as const
+
+const reading = { permission: 'syscollector:read', rights: ['syscollector:read on agent:id:{agent_list}'] } as const
+const ofOne = {
+  ...reading,
+  section: 'Syscollector',
+  target: master('agentOwner'),
+  cache: cacheIn('syscollector', 'syscollector:{agent_id}', 'syscollector:*'),
+} as const
+const ofMany = { section: 'Experimental', experimental: true, target: master('several') } as const
+/** The manager applies offset and limit to the rows of each agent. */
+const storedRows = 'none'
+
+export const experimental: readonly Endpoint[] = [
+  ...(['rootcheck', 'syscheck'] as const).map((scan) =>
+    write('DELETE', `/experimental/${scan}`, `Clear the ${scan} results of agents`, {
+      ...ofMany,
+      permission: `${scan}:clear`,
+      rights: [`${scan}:clear on agent:id:{agent_list}`],
+      withoutLost: {
+        list: 'agents_list',
+        message: `${scan === 'rootcheck' ? 'Rootcheck' : 'Syscheck'} database was not cleared on some agents`,
+        leftOut: 'every',
+      },
+      query: { agents_list: agentsOrAll },
+      invalidates: [`${scan}:*`],
+    }),
+  ),
+  read('/experimental/ciscat/results', 'List the CIS-CAT results of agents', {
+    ...ofMany,
+    permission: 'ciscat:read',
+    rights: ['ciscat:read on agent:id:{agent_list}'],
+    withoutLost: { list: 'agents_list', message: 'Some CISCAT results were not returned' },
+    query: query(...rows, 'agents_list', 'select', ciscatFilters),
+    cache: cacheIn('ciscat', 'collection:ciscat', 'ciscat:*'),
+    storedRows,
+  }),
+]
+
+/** Filters of one agent only are the last ones. */
+function filtersOf({ filters }: Inventory, of: 'one' | 'many'): Readonly<Record<string, Param>> {
+  const all = Object.entries(filters)
+  const ordered = [...all.filter(([, filter]) => !filter.ofOneOnly), ...all.filter(([, filter]) => filter.ofOneOnly)]
+  return Object.fromEntries(
+    ordered
+      .filter(([, { ofOneOnly }]) => of === 'one' || !ofOneOnly)
+      .map(([name, { role, value, valueOfOne = value }]) => [name, param(role, of === 'one' ? valueOfOne : value)]),
+  )
+}
+
+function readOfAgent(kind: InventoryKind): Endpoint {
+  const { single, what } = inventories[kind]
+  if (single)
+    return read<string>(`/syscollector/:agent_id/${kind}`, `Get the ${what} of an agent`, {
+      ...ofOne,
+      query: query('select'),
+    })
+  return read<string>(`/syscollector/:agent_id/${kind}`, `List the ${what} of an agent`, {
+    ...ofOne,
+    query: query(...rows, 'select', filtersOf(inventories[kind], 'one'), 'q', 'distinct@4.7'),
+    snapshot: kind,
+  })
+}
+
+export const inventory: readonly Endpoint[] = [
+  ...inventoryKinds.map(readOfAgent),
+  ...tablesSince414.map(({ part, what }) =>
+    read<string>(`/syscollector/:agent_id/${part}`, `List the ${what} on an agent`, {
+      ...ofOne,
+      query: query(...rows, 'select', 'q', 'distinct'),
+      releases: { since: '4.14' },
+      snapshot: 'pages',
+    }),
+  ),
+  ...inventoryKinds.map((kind) => {
+    const { what, whatOfMany = what } = inventories[kind]
+    return read<string>(`/experimental/syscollector/${kind}`, `List the ${whatOfMany} of agents`, {
+      ...reading,
+      ...ofMany,
+      withoutLost: { list: 'agents_list', message: 'Some syscollector information was not returned' },
+      query: query(...rows, 'agents_list', 'select', filtersOf(inventories[kind], 'many')),
+      cache: cacheIn('syscollector', 'collection:syscollector', 'syscollector:*'),
+      storedRows,
+    })
+  }),
+]

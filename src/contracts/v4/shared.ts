@@ -1,0 +1,228 @@
+/** What the records of the v4 contract share: how records, parameters and bodies are built, and common parameters. */
+import type {
+  Body,
+  Endpoint,
+  Field,
+  NodeTarget,
+  Param,
+  PassesOnTo,
+  ReadEndpoint,
+  ResponseShape,
+  V4Rows,
+  WriteEndpoint,
+  WriteMethod,
+} from '../endpoint.ts'
+import { complete, type OwnParams, type Sketch } from '../record.ts'
+import type { Release } from '../translations/translation.ts'
+import { bool, integer, list, oneOf, type Releases, since, text, type Value, wordOf } from './value.ts'
+
+/** Fields that a record may omit. */
+type Omitted = 'contract' | 'method' | 'path' | 'summary' | 'params' | 'query' | 'strictQuery' | 'secret' | 'response'
+type Facts<E extends ReadEndpoint | WriteEndpoint, Path extends string> = Omit<E, Omitted | 'v4'> &
+  Partial<Pick<E, 'query' | 'secret' | 'response'>> &
+  OwnParams<Path, keyof typeof pathParams>
+
+const ITEMS: ResponseShape = { data: 'items', schema: 'V4Item' }
+const defaults = { contract: 'v4', strictQuery: true, response: ITEMS } as const
+
+/** Returns the frozen record of a read. `snapshot`: of its cache policy. */
+export function read<const Path extends string>(
+  path: Path,
+  summary: string,
+  facts: Facts<ReadEndpoint, Path> & { readonly snapshot?: V4Rows; readonly storedRows?: 'none' },
+): ReadEndpoint {
+  return completeV4({ ...facts, method: 'GET', path, summary }) as ReadEndpoint
+}
+
+/** Returns the frozen record of a write. */
+export function write<const Path extends string>(
+  method: WriteMethod,
+  path: Path,
+  summary: string,
+  facts: Facts<WriteEndpoint, Path>,
+): WriteEndpoint {
+  return completeV4({ ...facts, method, path, summary }) as WriteEndpoint
+}
+
+/** Parameters whose case the manager ignores, by their names: those of queries in each release. */
+const IN_LOWER_CASE: ReadonlySet<string> = new Set([
+  ...['component', 'configuration', 'hash', 'requirement', 'status', 'type', 'section', 'tag', 'level', 'resource'],
+])
+/** Those of paths since the later HTTP framework. */
+const PATHS_IN_LOWER_CASE: Releases = { since: '4.9' }
+
+function completeV4<S extends Sketch & Pick<Endpoint, 'target'>>(facts: S): object {
+  if (facts.target.kind === 'edge') return complete({ ...defaults, ...facts }, pathParams)
+  const { query = {}, params = {} } = facts
+  const inPath = Object.fromEntries(
+    Object.entries<Param>({ ...pathParams, ...(params as Params) }).map(ignoringCase(PATHS_IN_LOWER_CASE)),
+  )
+  const inQuery = Object.fromEntries(Object.entries(query).map(ignoringCase({})))
+  return complete({ ...defaults, ...facts, params: inPath, query: inQuery }, {})
+}
+
+function ignoringCase(ignoresCase: Releases) {
+  return ([name, param]: [string, Param]): [string, Param] => [
+    name,
+    IN_LOWER_CASE.has(name) ? { ...param, ignoresCase } : param,
+  ]
+}
+
+/** The master answers, or passes the call on. A worker passes each call on to the master. */
+export function master(passesOnTo?: PassesOnTo): NodeTarget {
+  return { kind: 'master', through: 'any', ...(passesOnTo && { passesOnTo }) }
+}
+
+/** Returns a parameter of path or query. */
+export function param(role: string, value: Value): Param {
+  return { kind: 'described', role, value, ...(value.default !== undefined && { default: value.default }) }
+}
+
+/** Returns a parameter without which the manager refuses the request. */
+export function required(role: string, value: Value): Param {
+  return { ...param(role, value), required: 604 }
+}
+
+/** The type of a field in the words of the v3 contract. The v4 one is validated by `value`. */
+const FIELD_TYPES: Readonly<Record<Value['type'], Field['type']>> = {
+  string: 'string',
+  boolean: 'boolean',
+  integer: 'integer',
+  number: 'integer',
+  array: 'strings',
+  object: 'string',
+}
+
+/** Returns a JSON body with these members. A name with `?` may be missing. `open`: other members are valid too. */
+export function json(members: Readonly<Record<string, Value>>, { open }: { readonly open?: true } = {}): Body {
+  const fields = Object.entries(members).map(([name, value]): [string, Field] => {
+    const isOptional = name.endsWith('?')
+    return [
+      name.replace('?', ''),
+      { type: FIELD_TYPES[value.type], role: '', value, ...(!isOptional && { required: 604 }) },
+    ]
+  })
+  return { kind: 'fields', types: ['application/json'], fields: Object.fromEntries(fields), ...(open && { open }) }
+}
+
+export function file(type: 'application/xml' | 'application/octet-stream'): Body {
+  return { kind: 'upload', types: [type], wrongType: 607 }
+}
+
+/** `0001` is agent 001 too. */
+const agentId: Param = { ...param('id of the agent', text('numbers', { minLength: 3 })), canonical: 'agentId' }
+
+/** The parameters of paths that mean the same in each path. */
+const pathParams = {
+  agent_id: agentId,
+  component: param(
+    'component',
+    wordOf(`
+      agent agentless analysis auth com csyslog integrator logcollector mail monitor request syscheck wazuh-db
+      wmodules`),
+  ),
+  configuration: param(
+    'configuration of the component',
+    wordOf(`
+      client buffer labels internal anti_tampering agentless global active_response alerts command rules decoders
+      auth logging reports active-response cluster csyslog integration localfile socket remote syscheck rootcheck
+      wdb wmodules rule_test`),
+  ),
+  file_name: param('name of the file', text('alphanumeric')),
+  group_id: param('name of the group', text('group_names')),
+  node_id: param('name of the node', text('names')),
+  policy_id: param('id of the policy', text('numbers', { description: 'Policy ID', reference: 'policy_id_rbac' })),
+  role_id: param('id of the role', text('numbers')),
+  rule_id: param('id of the security rule', text('numbers')),
+  user_id: param('id of the user', text('numbers')),
+}
+
+const ofQuery = {
+  agents_list: {
+    ...param(
+      'ids of agents',
+      list(text('numbers', { minLength: 3, description: 'Agent ID', reference: 'agents_list' })),
+    ),
+    canonical: 'agentIds',
+  } as Param,
+  distinct: param('only different rows', bool(false)),
+  filename: param('names of files', list(text('alphanumeric'))),
+  groups_list: param(
+    'names of groups',
+    list(text('group_names', { description: 'Group name', reference: 'groups_list' })),
+  ),
+  hash: param(
+    'hash function of the checksums',
+    wordOf('md5 sha1 sha224 sha256 sha384 sha512 blake2b blake2s sha3_224 sha3_256 sha3_384 sha3_512'),
+  ),
+  limit: param('maximum number of rows', integer({ minimum: 1, maximum: 100_000, default: 500 })),
+  nodes_list: param('names of nodes', list(text())),
+  offset: param('first row', integer({ minimum: 0, default: 0 })),
+  q: param('query filter', text()),
+  raw: param('the response is the text itself, without JSON', bool()),
+  relative_dirname: param('folder of the files', text('get_dirnames_path')),
+  search: param('text that a row contains; a leading - excludes it', text('search')),
+  select: param('fields of each row', list(text('names'))),
+  sort: param('fields to sort by; a leading - sorts in descending order', text('sort')),
+}
+type Name = keyof typeof ofQuery
+type Params = Readonly<Record<string, Param>>
+
+/** The parameters of each collection. */
+export const rows = ['offset', 'limit', 'sort', 'search'] as const
+
+/**
+ * Returns the query of an operation: parameters by their names, and others. `q@4.7`: since this release.
+ *
+ * @example query(...rows, 'select', 'distinct@4.7', { status: word('status of the task') })
+ */
+export function query(...parts: readonly (Name | `${Name}@${Release}` | Params)[]): Params {
+  return Object.assign({}, ...parts.map((part) => (typeof part === 'object' ? part : paramOf(part))))
+}
+
+function paramOf(part: string): Params {
+  const [name = '', release] = part.split('@')
+  const found: Param = ofQuery[name as Name]
+  if (release === undefined || found.value === undefined) return { [name]: found }
+  return { [name]: { ...found, value: since(release as Release, found.value) } }
+}
+
+/** A list without which the manager refuses the request. */
+export const agentsOrAll: Param = {
+  ...required('ids of agents, or all', list(text('numbers_or_all', { minLength: 3 }))),
+  canonical: 'agentIds',
+}
+export const agentStatus = param(
+  'status of the agents',
+  list(oneOf('active', 'pending', 'never_connected', 'disconnected'), { minItems: 1 }),
+)
+
+/** Which agents a list has. */
+export const agentFilters: Params = {
+  'os.platform': word('platform of the operating system'),
+  'os.version': word('version of the operating system'),
+  'os.name': word('name of the operating system'),
+  manager: word('name of the manager that the agent reports to'),
+  version: word('release of the agent'),
+  group: param(
+    'name of a group of the agent',
+    text('group_names', { description: 'Group name', reference: 'agent_group' }),
+  ),
+  node_name: param('name of the node that the agent reports to', text('names')),
+  name: word('name of the agent'),
+  ip: word('address of the agent'),
+  registerIP: word('address with which the agent was registered'),
+}
+
+export function word(role: string): Param {
+  return param(role, text('alphanumeric'))
+}
+
+/** Returns the parameter of a text with symbols. */
+export function symbols(role: string): Param {
+  return param(role, text('alphanumeric_symbols'))
+}
+
+export function amount(role: string): Param {
+  return param(role, integer({ minimum: 0 }))
+}

@@ -1,0 +1,301 @@
+/**
+ * A dialect sends a request of a contract to a node of a layout, and reads the response; `forward.ts` has the table of all.
+ * Calls are made of the parsed values of a request; no bytes of the client's request are copied. Here is what dialects share,
+ * and the simplest one: the v3 contract in front of nodes of the v3 layout.
+ */
+import { Readable } from 'node:stream'
+import type { Endpoint } from '../contracts/endpoint.ts'
+import { readEnvelopeInTurns } from '../core/envelope.ts'
+import { EdgeError } from '../core/errors.ts'
+import { jsonInTurns } from '../core/long-values.ts'
+import type {
+  CallNode,
+  ClusterView,
+  Layout,
+  NamedRead,
+  NodeCall,
+  NodeFailure,
+  NodeResponse,
+  NodeResult,
+  PassedOnTo,
+} from '../core/node-call.ts'
+import type { EdgeRequest } from '../core/request.ts'
+import { type EdgeResponse, OF_NODE, PROBLEM_TYPE } from '../core/response.ts'
+import { withTimeout } from '../core/timing.ts'
+import { ownField, ownText, parseJson } from '../core/values.ts'
+
+/** A node that may answer a request, and what is asked of it. */
+export interface Candidate {
+  readonly node: string
+  /** The path template for this node, filled from the path parameters of the request. */
+  readonly path: string
+  /** Used only if the API process of the first candidate, the node that the request is about, is not reachable. */
+  readonly isDetour?: true
+  /**
+   * A worker of the v4 layout, which asks the master itself. Used only if the API process of the master is not reachable
+   * or hangs.
+   */
+  readonly replacesMaster?: true
+  /** A worker that answers from its own copy while the master has no free slot. The master follows as a candidate. */
+  readonly relievesMaster?: true
+  /** Mode `manager` of the v3 layout: the node may pass the request on to another one, which may be the late one. */
+  readonly mayBePassedOn?: true
+}
+
+export interface Dialect {
+  /**
+   * Asks the node of the candidate, with as many calls as its layout needs. Throws an `EdgeError` for a request that must
+   * not be sent.
+   */
+  ask(request: EdgeRequest, candidate: Candidate, tools: DialectTools): Promise<DialectResult>
+}
+
+/** Answers a call that is this read of the v4 contract. */
+export type ShareRead = (call: NodeCall, read: NamedRead) => Promise<NodeResult>
+
+export interface DialectTools {
+  readonly call: CallNode
+  /** As `call`, for reads whose responses may be stored ones. Absent: all are sent. */
+  readonly read?: ShareRead
+  /** Milliseconds for all calls together; `undefined`: no limit. */
+  readonly timeout: number | undefined
+  readonly master: string
+  readonly view: Pick<ClusterView, 'nodes' | 'waitForReads' | 'versions'>
+  /** Calls that a node answers in a minute, of all clients; 0: no limit. Absent: the default of its layout. */
+  readonly perMinute?: number
+  /** Agents of a collection that the edge reads in the background (`cluster.limits.agentsPerCollection`). Absent: all. */
+  readonly agentsPerCollection?: number
+  /** What the v4 contract does better than the bare API (`cluster.guards`). Absent: nothing. */
+  readonly guards?: CallGuards
+  /** For plans that wait for the node. Absent: {@link pause}. */
+  readonly pause?: typeof pause
+}
+
+/** Resolves after the time in milliseconds. With a signal, rejects with its reason as soon as it is aborted. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return withTimeout(new Promise<never>(() => undefined), ms, undefined, signal)
+}
+
+interface CallGuards {
+  readonly nodeCache: boolean
+  readonly agentsWithoutData: boolean
+  readonly lostNodes: boolean
+}
+
+/** The (last) response of the node, if it was asked, and its translation; or the failure of a call. */
+export type DialectResult = Answer | NodeFailure
+
+export interface Answer {
+  readonly ok: true
+  readonly response?: NodeResponse
+  readonly translated: TranslatedResponse
+}
+
+/** `reason`: why the body of a response is not one of the API. */
+export type TranslatedResponse =
+  | { readonly ok: true; readonly response: EdgeResponse }
+  | { readonly ok: false; readonly reason: string }
+
+/** What differs between nodes of the two layouts besides the translation. */
+interface LayoutRules {
+  /** Calls per minute that a node answers, of all clients together; it refuses more. 0: no limit. */
+  readonly perMinute: number
+  /** Whether calls carry a token, for which the edge logs in. Otherwise the node checks the credentials of each call. */
+  readonly hasTokens: boolean
+  /** Whether responses show that the node is at its limit, blocks the address of the edge, or hangs. */
+  readonly showsProblems: boolean
+  /** Whether responses depend on the rights of the account, which the node shows. */
+  readonly hasRights: boolean
+  /** Whether a node distributes requests by itself, whatever its settings are. */
+  readonly distributes: boolean
+  /** Whether a request is one call, so that a refused call means that nothing was done. */
+  readonly asksOnce: boolean
+  /** The path of the cheapest read that every account may send, and the version in the `data` of its response. */
+  readonly versionPath: string
+  readonly versionIn: (data: unknown) => unknown
+  /** Whether a node of the layout may have sent this response. */
+  readonly mayAnswer: (response: Pick<NodeResponse, 'type' | 'status'>) => boolean
+}
+
+export const layoutRules: Readonly<Record<Layout, LayoutRules>> = {
+  v3: {
+    perMinute: 0,
+    hasTokens: false,
+    showsProblems: false,
+    hasRights: false,
+    distributes: false,
+    asksOnce: true,
+    versionPath: '/version',
+    versionIn: (data) => data,
+    mayAnswer: ({ type }) => type !== PROBLEM_TYPE,
+  },
+  v4: {
+    perMinute: 300,
+    hasTokens: true,
+    showsProblems: true,
+    hasRights: true,
+    distributes: true,
+    asksOnce: false,
+    versionPath: '/',
+    versionIn: (data) => ownText(data, 'api_version'),
+    mayAnswer: ({ type, status }) => status === 200 || status === 202 || type === PROBLEM_TYPE,
+  },
+}
+
+/** Returns the rules of the setting `cluster.layout`. With `auto` nodes may have the v4 layout, which needs more care. */
+export function rulesOfSetting(layout: Layout | 'auto'): LayoutRules {
+  return layoutRules[layout === 'auto' ? 'v4' : layout]
+}
+
+/** What a dialect decides about a call. `endpoint`: method and path template. `timeout` in milliseconds. */
+interface DialectCall
+  extends Pick<NodeCall, 'node' | 'method' | 'path' | 'expect' | 'endpoint' | 'mayBePassedOn' | 'reportsLostNodes'> {
+  readonly body?: NonNullable<NodeCall['body']>
+  readonly timeout: number | undefined
+  readonly passedOnTo?: PassedOnTo | undefined
+}
+
+/** Adds what all calls for the request have in common. */
+export function createNodeCall(request: EdgeRequest, { timeout, passedOnTo, ...call }: DialectCall): NodeCall {
+  const agentData = agentDataOf(request, call.endpoint)
+  return {
+    ...call,
+    ...(agentData !== undefined && { agentData }),
+    ...(passedOnTo !== undefined && { passedOnTo }),
+    retryable: call.method === 'GET',
+    ...(timeout !== undefined && { timeout }),
+    signal: request.client.signal,
+    ...(request.client.presence && { presence: request.client.presence }),
+    requestId: request.requestId,
+    priority: request.priority,
+    caller: request.caller.name,
+    ...(request.client.isShared && { isShared: true as const }),
+    ...(request.client.flow !== undefined && { flow: request.client.flow }),
+    ...(request.trace && { trace: request.trace }),
+    ...(request.caller.credentials && { credentials: request.caller.credentials }),
+    ...(request.caller.nodeToken && { token: request.caller.nodeToken }),
+  }
+}
+
+/** Returns the agent whose database the call reads. What the manager itself knows of agents is in the group `agents`. */
+function agentDataOf({ endpoint, params }: EdgeRequest, path: string): string | undefined {
+  if (endpoint.method !== 'GET' || !('group' in endpoint.cache) || endpoint.cache.group === 'agents') return undefined
+  return path.includes('/:agent_id') ? params.agent_id : undefined
+}
+
+/** A read whose response the dialect needs for the call of a request. `endpoint`: the path template. */
+interface NeededRead extends Pick<DialectCall, 'node' | 'path' | 'timeout'> {
+  readonly endpoint: string
+}
+
+export function createNeededRead(request: EdgeRequest, { endpoint, ...read }: NeededRead): NodeCall {
+  return createNodeCall(request, { ...read, method: 'GET', expect: 'bytes', endpoint: `GET ${endpoint}` })
+}
+
+/** Fills a path template. Throws 601 for a value that cannot be a path segment. */
+export function fillPath(template: string, params: EdgeRequest['params']): string {
+  const fill = (part: string) => (part.startsWith(':') ? encodeSegment(params, part.slice(1)) : part)
+  return template.split('/').map(fill).join('/')
+}
+
+/** Encodes a value as one segment. A value of dots only is refused: servers read `..` as the parent. */
+function encodeSegment(params: EdgeRequest['params'], name: string): string {
+  const value = Object.hasOwn(params, name) ? params[name] : undefined
+  if (value === undefined || /^\.*$/.test(value)) throw new EdgeError(601, `.  Field: ${name}`)
+  return encode(value)
+}
+
+/** Encodes all characters but the unreserved ones of RFC 3986; encodeURIComponent leaves five more. */
+export function encode(value: string): string {
+  return encodeURIComponent(value).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+}
+
+/** Nodes accept the media type without parameters only. */
+export async function formatBody(request: EdgeRequest): Promise<NodeCall['body']> {
+  if (request.kind === 'read' || request.body.kind === 'none') return undefined
+  const { body } = request
+  if (body.kind === 'upload') return { type: body.type, bytes: body.bytes }
+  return { type: 'application/json', bytes: await jsonInTurns(body.fields) }
+}
+
+/**
+ * The v3 layout: one call for a request. The public API has the same layout, so paths, parameters and envelopes stay
+ * as they are.
+ */
+export const v3: Dialect = {
+  ask: async (request, candidate, { call, timeout }) => {
+    const result = await call(await toNodeCall(request, candidate, timeout))
+    if (!result.ok) return result
+    const { response } = result
+    return { ok: true, response, translated: await toEdgeResponse(response) }
+  },
+}
+
+async function toNodeCall(
+  request: EdgeRequest,
+  { node, path, mayBePassedOn }: Candidate,
+  timeout: number | undefined,
+): Promise<NodeCall> {
+  const { method } = request.endpoint
+  const body = await formatBody(request)
+  return createNodeCall(request, {
+    node,
+    method,
+    path: fillPath(path, request.params) + v3Query(request),
+    ...(body && { body }),
+    expect: isRawFile(request) ? 'stream' : 'bytes',
+    timeout,
+    endpoint: `${method} ${path}`,
+    ...(mayBePassedOn && { mayBePassedOn }),
+  })
+}
+
+/** Returns the response with unchanged bytes, or the reason why they are not an envelope of the API. */
+export async function toEdgeResponse({
+  status,
+  type,
+  length,
+  personal,
+  body,
+}: NodeResponse): Promise<TranslatedResponse> {
+  if (body instanceof Readable) {
+    return { ok: true, response: { kind: 'file', status, type, ...(length !== undefined && { length }), stream: body } }
+  }
+  const envelope = await readEnvelopeInTurns(body)
+  if (!envelope.ok) return envelope
+  const { rows, namesFailedNodes } = envelope
+  const origin = { ...OF_NODE, isPersonal: personal === true, rows, namesFailedNodes }
+  return { ok: true, response: { kind: 'envelope', status, body, errorNumber: envelope.error, origin } }
+}
+
+/** Returns whether the request is for a file as such, not for an envelope. */
+function isRawFile({ endpoint, query }: EdgeRequest): boolean {
+  const raw: Endpoint['response']['raw'] = endpoint.response.raw
+  return raw?.when !== undefined && Object.hasOwn(query, raw.when)
+}
+
+/** Parameters are in the order of the endpoint record. With `wait_for_complete` the node lifts its own timeouts. */
+function v3Query({ endpoint, query, waitForComplete }: EdgeRequest): string {
+  const pairs: string[] = []
+  for (const [name, { edgeOnly }] of Object.entries(endpoint.query))
+    if (Object.hasOwn(query, name) && edgeOnly === undefined) pairs.push(`${encode(name)}=${encode(query[name] ?? '')}`)
+  if (waitForComplete) pairs.push('wait_for_complete')
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`
+}
+
+/** Returns the version without a leading `v`; `undefined` if the response does not contain one. */
+export function versionIn(response: NodeResponse, layout: Layout): string | undefined {
+  const data = ownField(bodyOf(response), 'data')
+  const text = layoutRules[layout].versionIn(data)
+  return typeof text === 'string' ? /^v?([0-9]+(?:\.[0-9]+){1,3})$/.exec(text)?.[1] : undefined
+}
+
+/** Returns the `data` of a read that succeeded; `undefined` for every other result. */
+export function dataIn(result: NodeResult): unknown {
+  return result.ok && result.response.status === 200 ? ownField(bodyOf(result.response), 'data') : undefined
+}
+
+/** Returns the JSON value of a response that was read completely; `undefined` for a file, and for what is no JSON. */
+export function bodyOf({ body }: NodeResponse): unknown {
+  return Buffer.isBuffer(body) ? parseJson(body) : undefined
+}

@@ -1,0 +1,250 @@
+/**
+ * Translates the parameters and the body of a v3 request to a call of the v4 layout. Lists of agents that a request
+ * names are sent as a parameter, in as many calls as they need.
+ */
+
+import { parseSearch } from '../../collections/filter.ts'
+import { parseSort } from '../../collections/order.ts'
+import { v4Name, v4Value, wordOf } from '../../collections/v4-names.ts'
+import type { BodyRule, CallTemplate, Order, ParamRule } from '../../contracts/translations/translation.ts'
+import { EdgeError } from '../../core/errors.ts'
+import { MAX_SEARCH_BYTES } from '../../core/node-call.ts'
+import { fieldsOf, uploadOf } from '../../core/request.ts'
+import { ownEntry } from '../../core/values.ts'
+import { formatBody } from '../dialect.ts'
+import { ALL_ROWS, type Conversation, chunksOf, type V4Call } from './conversation.ts'
+import { RefusedError } from './errors.ts'
+
+interface Question {
+  readonly call: V4Call
+  /** The same call for the other parts of a list that does not fit into one request line. */
+  readonly further?: readonly V4Call[]
+  /**
+   * The parameters that the edge evaluates over all rows, because the node lacks one of them. Absent: the node evaluates
+   * all.
+   */
+  readonly byEdge?: Readonly<Record<string, string>>
+}
+
+/** Parameters that apply after all filters. If the edge filters, it applies them too. */
+const AFTER_FILTERS: ReadonlySet<string> = new Set(['offset', 'limit', 'sort', 'select'])
+
+/**
+ * Throws RefusedError and CollectionError for what the v3 layout refuses, 612 for a search that would stop the node,
+ * and 601 for a value that cannot be a path segment.
+ */
+export function buildCall(conversation: Conversation): Question {
+  const { request } = conversation
+  const { endpoint, query } = request
+  const template = templateFor(conversation)
+  const rules = template.params ?? {}
+  checkPath(conversation)
+  checkSize(conversation)
+  checkPresence(rules, query)
+  checkSearch(query.search)
+  const sent = Object.keys(endpoint.query).filter((name) => {
+    const { ignored, as = name } = rules[name] ?? {}
+    const isReplaced = as !== name && Object.hasOwn(endpoint.query, as) && Object.hasOwn(query, as)
+    return Object.hasOwn(query, name) && !ignored && !isReplaced && !endpoint.query[name]?.edgeOnly
+  })
+  const isByEdge = (name: string) =>
+    isEvaluated(rules[name], query[name] ?? '') || isInexpressible(name, query[name] ?? '')
+  const needsEdge = template.allRows === true || sent.some(isByEdge)
+  const parameters: Record<string, string> = {}
+  const byEdge: Record<string, string> = {}
+  const { path, fixed = {} } = (conversation.isElsewhere && template.elsewhere) || template
+  for (const [name, value] of Object.entries(fixed)) parameters[name] = conversation.fill(value)
+  for (const name of sent) {
+    const value = query[name] ?? ''
+    if (isByEdge(name) || (needsEdge && AFTER_FILTERS.has(name))) byEdge[name] = formatValue(value, rules[name] ?? {})
+    else addParameter(parameters, name, value, conversation)
+  }
+  if (needsEdge && Object.hasOwn(endpoint.query, 'limit') && !rules.limit?.byEdge) parameters.limit = ALL_ROWS
+  if (template.order !== undefined) parameters.sort = withTies(parameters.sort, template.order)
+  if (!template.endless) Object.assign(parameters, conversation.waiting)
+  const body = createBody(conversation, template.body)
+  const call: V4Call = {
+    method: template.method ?? endpoint.method,
+    path,
+    query: parameters,
+    ...(body && { body }),
+    ...(template.isFile && { isFile: true }),
+  }
+  const [first = call, ...further] = withLists(conversation, call)
+  return { call: first, ...(further.length > 0 && { further }), ...(needsEdge && { byEdge }) }
+}
+
+function templateFor({ request, translation: { call } }: Conversation): CallTemplate {
+  const { when } = call
+  if (when === undefined) return call
+  const read = (name: string) => ownEntry(request.query, name) ?? ownEntry(request.params, name) ?? null
+  if (Object.entries(when.values).some(([name, value]) => read(name) !== value)) return call
+  const { values: _, ...parts } = when
+  return { ...call, ...parts }
+}
+
+function checkPath({ request, translation: { call } }: Conversation): void {
+  const { only } = call
+  if (only !== undefined && ownEntry(request.params, only.param) !== only.is) throw new RefusedError(only.otherwise)
+}
+
+function checkSize({ request, translation: { call } }: Conversation): void {
+  const { maxBodyBytes } = call
+  if (maxBodyBytes !== undefined && uploadOf(request).length > maxBodyBytes) throw new RefusedError(701)
+}
+
+function checkPresence(rules: Readonly<Record<string, ParamRule>>, query: Readonly<Record<string, string>>): void {
+  for (const [name, { required, fails }] of Object.entries(rules)) {
+    const code = Object.hasOwn(query, name) ? fails : required
+    if (code !== undefined) throw new RefusedError(code)
+  }
+}
+
+function checkSearch(search: string | undefined): void {
+  if (search !== undefined && Buffer.byteLength(search) > MAX_SEARCH_BYTES) {
+    throw new EdgeError(612, `. Valid values: at most ${MAX_SEARCH_BYTES} bytes.  Field: search`)
+  }
+}
+
+function isEvaluated({ byEdge, byEdgeIf }: ParamRule = {}, value: string): boolean {
+  if (byEdgeIf !== undefined && new RegExp(byEdgeIf).test(value)) return true
+  return byEdge === 'list' ? value.includes(',') : byEdge === true
+}
+
+/** The v4 layout negates with a hyphen, so it cannot search for a text that begins with one. */
+function isInexpressible(name: string, value: string): boolean {
+  if (name !== 'search') return false
+  const { negated, text } = parseSearch(value)
+  return !negated && text.startsWith('-')
+}
+
+function addParameter(
+  parameters: Record<string, string>,
+  name: string,
+  value: string,
+  { rows, translation: { call, response } }: Conversation,
+): void {
+  const rule = call.params?.[name] ?? {}
+  const words = value.toLowerCase().split(',')
+  if (rule.omitted?.some((word) => words.includes(word))) return
+  const translated = v4Value(name, value, rows) ?? formatValue(value, rule)
+  // The node ignores a parameter without a value, also one that it does not know.
+  if (translated === '') return
+  const added = name === 'select' && response.kind === 'one' ? Object.keys(response.equal ?? {}) : []
+  parameters[rule.as ?? name] = withNames(
+    translated,
+    added.map((field) => v4Name(field, rows, 1724)),
+  )
+}
+
+function withNames(list: string, names: readonly string[]): string {
+  return names.length === 0 ? list : [...new Set([...list.split(','), ...names])].join(',')
+}
+
+function formatValue(value: string, { words, format }: ParamRule): string {
+  switch (format) {
+    case 'flag':
+      return 'true'
+    case 'boolean':
+      return value === '' || /^(?:true|yes|1)$/i.test(value) ? 'true' : 'false'
+    case 'date':
+      return value.replace(/^(\d{4})(\d{2})(\d{2})$/, '$1-$2-$3')
+    case 'daemon':
+      return value.replace(/^ossec-/, 'wazuh-')
+    case 'sign':
+      return value.startsWith('-') ? '-' : ''
+    default:
+      return translateWords(value, words)
+  }
+}
+
+/** A value may be a list of words. */
+function translateWords(value: string, words: ParamRule['words']): string {
+  if (words === undefined) return value
+  return value
+    .split(',')
+    .map((word) => ownEntry(words, wordOf(word)) ?? word)
+    .join(',')
+}
+
+/**
+ * Returns the sort with which the node keeps its order from page to page: that of the client, else the default one, and
+ * behind it the fields that no two rows have in common. The direction of the node is that of all fields.
+ */
+function withTies(sort: string | undefined, { byDefault, ties }: Order): string {
+  const asked = parseSort(sort ?? byDefault)
+  const fields = asked.fields.length > 0 ? asked.fields : parseSort(byDefault).fields
+  return `${asked.descending ? '-' : '+'}${[...new Set([...fields, ...ties])].join(',')}`
+}
+
+type Body = V4Call['body']
+type CreateBody = (conversation: Conversation) => Body
+
+const words: Readonly<Record<Extract<BodyRule, string>, CreateBody>> = { none: () => undefined, registration, command }
+
+/** Throws RefusedError for a body that the node must not get. */
+function createBody(conversation: Conversation, rule: BodyRule | undefined): Body {
+  if (rule === undefined) return formatBody(conversation.request)
+  if (typeof rule === 'string') return words[rule](conversation)
+  return json(Object.fromEntries(Object.entries(rule.json).map(([name, value]) => [name, conversation.fill(value)])))
+}
+
+function json(value: unknown): Body {
+  return { type: 'application/json', bytes: Buffer.from(JSON.stringify(value)) }
+}
+
+const MIN_KEY_LETTERS = 64
+
+/**
+ * A new agent. Without `force` an agent with the same name or address is never replaced in the v3 layout, and the
+ * node would use its own settings. It takes no networks as address, except for an agent that is inserted with its key.
+ */
+function registration(conversation: Conversation): Body {
+  const { force, ...fields } = fieldsOf(conversation.request)
+  const { ip, key } = fields
+  if (typeof key === 'string' && key.length < MIN_KEY_LETTERS) throw new RefusedError(1709)
+  if (key === undefined && typeof ip === 'string' && ip.includes('/')) {
+    throw new RefusedError(606, '. IP invalid.  Field: ip')
+  }
+  return json({ ...fields, force: forceOf(force) })
+}
+
+/** `force`: seconds since the last message of the agent that is replaced; 0: any; absent or negative: none. */
+function forceOf(force: unknown): unknown {
+  const seconds = Number(force ?? -1)
+  if (!(seconds >= 0)) return { enabled: false }
+  const disconnected = seconds === 0 ? { enabled: false } : { enabled: true, value: `${seconds}s` }
+  return { enabled: true, after_registration_time: '0s', disconnected_time: disconnected }
+}
+
+function command(conversation: Conversation): Body {
+  const { command: name, ...fields } = fieldsOf(conversation.request)
+  if (name === undefined || name === '') throw new RefusedError(1650)
+  return json({ command: name, ...fields })
+}
+
+/** Returns the calls with the parts of the list. Throws 604 for an empty list: for the node it means all agents. */
+function withLists(conversation: Conversation, call: V4Call): readonly V4Call[] {
+  const { list } = conversation.translation.call
+  if (list === undefined) return [call]
+  const ids = listOf(conversation)
+  if (ids === undefined && Object.hasOwn(call.query, list.as)) return [call]
+  const chunks = chunksOf(ids ?? [])
+  if (chunks.length === 0) throw new RefusedError(604, ". Missing field: 'ids'")
+  return chunks.map((chunk) => ({ ...call, query: { ...call.query, [list.as]: chunk } }))
+}
+
+/** Returns the ids that the request lists; `undefined`: it has no list. */
+export function listOf({ request, translation }: Conversation): readonly string[] | undefined {
+  const { list } = translation.call
+  if (list === undefined) return undefined
+  const value = list.from === 'query.ids' ? ownEntry(request.query, 'ids') : ownEntry(fieldsOf(request), 'ids')
+  if (value === undefined) return undefined
+  const ids = Array.isArray(value) ? value.map(String) : String(value).split(',')
+  return ids.filter((id) => id !== '').map(canonicalId)
+}
+
+/** The node takes ids of three digits; with more zeros in front than that they name no agent. */
+function canonicalId(id: string): string {
+  return /^\d+$/.test(id) ? id.replace(/^0+(?=\d)/, '').padStart(3, '0') : id
+}

@@ -1,0 +1,177 @@
+/**
+ * The v4 layout (releases 4.x of the manager): asks a node of that layout on behalf of a v3 request. What an
+ * endpoint needs is in the translation of its record; this folder reads it. Releases of the v4 layout differ in a
+ * few calls, which their records name; all other translations fit every release.
+ */
+
+import { compileMatching } from '../../collections/collect.ts'
+import { CollectionError, parseCollectionRequest } from '../../collections/request.ts'
+import { compileProjection } from '../../collections/select.ts'
+import { type Source, sources } from '../../collections/sources.ts'
+import type { Row } from '../../collections/value.ts'
+import type { CallTemplate, ParamRule, Plan, Release, Translation } from '../../contracts/translations/translation.ts'
+import { EdgeError } from '../../core/errors.ts'
+import { minorOf } from '../../core/node-call.ts'
+import { ownEntry, ownText } from '../../core/values.ts'
+import type { Dialect, DialectResult } from '../dialect.ts'
+import { answerError, answerOf, type RunPlan } from './answer.ts'
+import { Conversation, EndedError, NotDoneError } from './conversation.ts'
+import { RefusedError } from './errors.ts'
+import { allAgents } from './plans/all-agents.ts'
+import { deleteFile, readFile, writeFile } from './plans/files.ts'
+import { agentCounts, configuration, download, info, lists, logs, rowsOfAgent, summary } from './plans/reads.ts'
+import { confirmRemoval, oneCall, removeAgent, removeGroups, restart, upgradeResult, verdict } from './plans/writes.ts'
+
+export const v4: Dialect = {
+  ask: async (request, candidate, tools): Promise<DialectResult> => {
+    const { translation, path } = request.endpoint
+    if (translation === undefined) throw new EdgeError(949, '', { cause: new Error(`${path} has no translation`) })
+    const conversation = new Conversation(request, translation, candidate, tools)
+    try {
+      checkQuery(conversation)
+      if (boundariesOf(translation.call).length > 0) return await askByRelease(conversation)
+      return await run(conversation, translation)
+    } catch (error) {
+      if (error instanceof EndedError) return error.result
+      if (error instanceof RefusedError) return answerError({}, error.error)
+      if (error instanceof CollectionError)
+        return answerError({}, { code: error.code, message: error.message, status: 200 })
+      throw error
+    }
+  },
+}
+
+async function run(conversation: Conversation, { plan, confirmsRemoval }: Translation): Promise<DialectResult> {
+  const result = await plans[plan ?? 'oneCall'](conversation).catch((error) => {
+    if (error instanceof NotDoneError) return answerOf(conversation, error.reply)
+    throw error
+  })
+  if (confirmsRemoval) await confirmRemoval(conversation, result)
+  return result
+}
+
+/**
+ * Asks in the translation for the release of the node. If the node does not know the call, it was upgraded since its
+ * release was read, or its release is one that no description covers: its version is read again, and the translations of
+ * the other releases are tried. The node refuses such a call before it does anything.
+ */
+async function askByRelease(conversation: Conversation): Promise<DialectResult> {
+  const { translation } = conversation
+  const tried = new Set<Translation>()
+  const known = conversation.version ?? (await noteVersion(conversation))
+  let [next] = variantsFor(translation, known)
+  for (;;) {
+    if (next === undefined) throw new Error(`no translation for version ${known}`)
+    conversation.translation = next.translation
+    tried.add(next.translation)
+    const result = await run(conversation, next.translation)
+    if (!conversation.isUnknownCall) {
+      if (tried.size > 1) conversation.noteVersion(next.version)
+      return result
+    }
+    const version = tried.size === 1 ? await noteVersion(conversation) : conversation.version
+    next = variantsFor(translation, version).find((variant) => !tried.has(variant.translation))
+    if (next === undefined) return result
+  }
+}
+
+/** Returns the version that the node shows now. */
+async function noteVersion(conversation: Conversation): Promise<string | undefined> {
+  const version = await readVersion(conversation)
+  conversation.noteVersion(version)
+  return version
+}
+
+/** Throws CollectionError with the code of the v3 layout. Rows without a known source are not checked. */
+function checkQuery({ rows, request: { query }, translation: { call } }: Conversation): void {
+  const source = ownEntry<Source>(sources, rows?.source ?? '')
+  if (source === undefined) return
+  const request = parseCollectionRequest(query, new Date())
+  // The v3 layout fails on any `select` of some collections; the v4 one selects.
+  if (source.engine === 'database') compileProjection(request.select, source)
+  // Where only the sign of the sort counts, the field does not. Texts have no fields to sort by.
+  const { sort, ...unsorted } = request
+  const checked = call.params?.sort?.format === 'sign' ? unsorted : request
+  compileMatching(checked, source, source === sources.catalogue ? [''] : [], (row: Row) => row)
+}
+
+interface Variant {
+  readonly translation: Translation
+  /** A version whose nodes know the calls of the translation; `undefined`: the newest one. */
+  readonly version: string | undefined
+}
+
+/** Returns the translations for nodes of all releases, the one for this version first. */
+function variantsFor(translation: Translation, version: string | undefined): readonly Variant[] {
+  const boundaries = boundariesOf(translation.call)
+  const others = boundaries.flatMap((boundary) => [`4.${boundary}`, `4.${boundary - 1}`])
+  const variants = new Map<Translation, Variant>()
+  for (const known of [version, ...others]) {
+    const variant = variantFor(translation, known === undefined ? Number.POSITIVE_INFINITY : minorOrLatest(known))
+    if (!variants.has(variant)) variants.set(variant, { translation: variant, version: known })
+  }
+  return [...variants.values()]
+}
+
+/** Asks the node for its version; every account may. Throws as `send` does. */
+async function readVersion(conversation: Conversation): Promise<string | undefined> {
+  const { content } = await conversation.get('/')
+  return content.kind === 'success' ? ownText(content.data, 'api_version') : undefined
+}
+
+/** As `minorOf`; Infinity for versions after 4, and for texts that are no version. */
+export function minorOrLatest(version: string): number {
+  return minorOf(version) ?? Number.POSITIVE_INFINITY
+}
+
+function boundariesOf({ since, params = {} }: CallTemplate): readonly number[] {
+  const releases = [since?.release, ...Object.values(params).map((rule) => rule.since)]
+  return releases.flatMap((release: Release | undefined) => (release === undefined ? [] : [minorOrLatest(release)]))
+}
+
+const created = new WeakMap<Translation, Map<string, Translation>>()
+
+/** Returns the same object for all versions that need the same translation. */
+function variantFor(translation: Translation, minor: number): Translation {
+  const key = boundariesOf(translation.call)
+    .map((boundary) => Number(minor >= boundary))
+    .join('')
+  const known = created.get(translation) ?? new Map<string, Translation>()
+  created.set(translation, known)
+  const variant = known.get(key) ?? { ...translation, call: callFor(translation.call, minor) }
+  known.set(key, variant)
+  return variant
+}
+
+function callFor({ since, ...call }: CallTemplate, minor: number): CallTemplate {
+  const { params, ...others } = since !== undefined && minor >= minorOrLatest(since.release) ? since.call : call
+  if (params === undefined) return others
+  const rules = Object.entries(params).map(([name, rule]) => [name, ruleFor(rule, minor)] as const)
+  return { ...others, params: Object.fromEntries(rules) }
+}
+
+function ruleFor({ since, ...rule }: ParamRule, minor: number): ParamRule {
+  return since === undefined || minor >= minorOrLatest(since) ? rule : { ...rule, byEdge: true }
+}
+
+/** The plans of the v4 layout: how many calls a request needs, and what they give together. */
+const plans: Readonly<Record<Plan | 'oneCall', RunPlan>> = {
+  oneCall,
+  download,
+  allAgents,
+  removeAgent,
+  removeGroups,
+  rowsOfAgent,
+  summary,
+  agentCounts,
+  upgradeResult,
+  configuration,
+  info,
+  lists,
+  logs,
+  readFile,
+  writeFile,
+  deleteFile,
+  restart,
+  verdict,
+}

@@ -1,0 +1,350 @@
+/**
+ * Rows of all agents. Without a list of agents a call fails as a whole if one agent has no inventory, and the node applies
+ * offset and limit to each agent. So the edge names the agents in lists, asks for the first rows of each, and joins, sorts
+ * and cuts them itself: one page, or all rows in parts. Beyond the price of a read, it stops, and says how many agents it covers. Rows arrive list by list, in the order of the agents' numbers, and
+ * those of one agent in the order of the call.
+ *
+ * This is no joined read of several nodes: how many agents a list has, and how many lists a read may have, depends on limits
+ * of this layout (its request line, its rows per call, its calls per minute). It also depends on what the edge filters.
+ */
+
+import { compileMatching, type Match, type Matching } from '../../../collections/collect.ts'
+import { sortFieldsOf } from '../../../collections/order.ts'
+import { BYTES_PER_PART, PartWriter } from '../../../collections/page-writer.ts'
+import { type CollectionRequest, parseCollectionRequest, parsePage } from '../../../collections/request.ts'
+import { compileProjection, flattenRow } from '../../../collections/select.ts'
+import { type DatabaseSource, type Source, sources } from '../../../collections/sources.ts'
+import { renameInSelect } from '../../../collections/v4-names.ts'
+import type { Row } from '../../../collections/value.ts'
+import { envelopeOf } from '../../../core/envelope.ts'
+import { EdgeError } from '../../../core/errors.ts'
+import { formatCoverage, NO_PARTS } from '../../../core/response.ts'
+import { inTurns, selectFirst, waitForJsonTurn } from '../../../core/turns.ts'
+import { ownEntry } from '../../../core/values.ts'
+import type { Answer } from '../../dialect.ts'
+import { answerError, answerOf } from '../answer.ts'
+import { buildCall } from '../build-call.ts'
+import { agentsWithoutDatabase, NO_DATABASE, type Success, UNKNOWN_NODE } from '../content.ts'
+import {
+  CONNECTED_AGENTS,
+  type Conversation,
+  chunksOf,
+  MAX_IDS,
+  MAX_REQUEST_LINE,
+  type Reply,
+  unreadable,
+  type V4Call,
+} from '../conversation.ts'
+import { v3Error } from '../errors.ts'
+import { createRowConverter } from '../rows.ts'
+
+/** Throws 921 if the node has no room for all calls, 926 for rows that cannot be read within a minute, or held in memory. */
+export async function allAgents(conversation: Conversation): Promise<Answer> {
+  const ids = await readAgentIds(conversation)
+  const { call, collector } = createRead(conversation)
+  const outcome = await collect(conversation, { call, collector, ids })
+  if ('translated' in outcome) return outcome
+  const { reply, failedNodes, calls, covered } = outcome
+  const coverage = { covered, all: ids.length }
+  const isCut = covered < ids.length
+  const named = {
+    ...(failedNodes.length > 0 && { failed_nodes: failedNodes }),
+    ...(isCut && { covered_agents: coverage }),
+  }
+  const items = collector instanceof PageCollector ? collector.page() : []
+  const parts = {
+    ...NO_PARTS,
+    completeness: failedNodes.length > 0 ? 'partial' : isCut ? 'cut' : 'complete',
+    ...(isCut && { clusterStatus: formatCoverage(coverage) }),
+  } as const
+  const origin =
+    collector instanceof AllRowsCollector
+      ? ({ ...parts, kind: 'allRows', rowParts: collector.parts, fetchedParts: calls } as const)
+      : ({ ...parts, kind: 'joined', isUnfinished: false } as const)
+  const response = envelopeOf({ error: 0, data: { items, totalItems: collector.total, ...named } }, origin)
+  return { ok: true, ...(reply && { response: reply.response }), translated: { ok: true, response } }
+}
+
+/** Returns the ids that the request names, or those of all agents that may have an inventory, by number. */
+async function readAgentIds(conversation: Conversation): Promise<readonly string[]> {
+  const { query } = conversation.request
+  if (query.agent_id !== undefined) return byNumber(query.agent_id.split(','))
+  const agents = await conversation.readAgents({ ...CONNECTED_AGENTS, ...conversation.waiting })
+  return byNumber(agents.map((row) => String((row as Row).id)))
+}
+
+/** Nodes list their agents in this order. */
+function byNumber(ids: readonly string[]): readonly string[] {
+  const isOrdered = ids.every((id, at) => at === 0 || Number(ids[at - 1]) < Number(id))
+  return isOrdered ? ids : [...new Set(ids)].sort((a, b) => Number(a) - Number(b))
+}
+
+interface Read {
+  /** Without the list of agents and the limit. */
+  readonly call: V4Call
+  readonly collector: RowCollector
+}
+
+function createRead(conversation: Conversation): Read {
+  const { request } = conversation
+  const source = sourceOf(conversation)
+  const { call, byEdge } = buildCall(conversation)
+  const { offset: _, limit: __, select: ___, ...others } = call.query
+  const parameters: Record<string, string> = others
+  if (request.extent === 'allRows') {
+    return { call: { ...call, query: parameters }, collector: new AllRowsCollector(Number(request.query.limit)) }
+  }
+  const { offset, limit, sort, select } = request.query
+  if (select !== undefined && byEdge === undefined) {
+    // The v4 names of the selected fields and of those that the edge sorts by.
+    parameters.select = renameInSelect([select, ...sortFieldsOf(sort, source)].join(','), conversation.rows)
+  }
+  const page = Object.entries({ offset, limit, sort, select }).filter(([, value]) => value !== undefined)
+  const evaluated = parseCollectionRequest(byEdge ?? (Object.fromEntries(page) as Record<string, string>), new Date())
+  return { call: { ...call, query: parameters }, collector: new PageCollector(evaluated, source, byEdge !== undefined) }
+}
+
+function sourceOf({ request: { endpoint }, rows }: Conversation): DatabaseSource {
+  const source = ownEntry<Source>(sources, rows?.source ?? '')
+  if (source?.engine !== 'database') throw new Error(`the rows of ${endpoint.path} are not a database table`)
+  return source
+}
+
+/** A member of `failed_nodes`. */
+interface FailedNode {
+  readonly node: string
+  readonly error: { readonly code: number; readonly message: string }
+}
+
+interface Outcome {
+  /** The last one; absent if there are no agents. */
+  readonly reply?: Reply
+  readonly failedNodes: readonly FailedNode[]
+  readonly calls: number
+  /** The number of agents whose rows were asked for. */
+  readonly covered: number
+}
+
+/** A further call is sent if there is time for this many of the longest one. */
+const SPARE_CALLS = 2
+
+/** Calls the node for one list of agents after the other. Returns the answer of a call that fails. */
+async function collect(
+  conversation: Conversation,
+  { call, collector, ids }: Read & { readonly ids: readonly string[] },
+): Promise<Outcome | Answer> {
+  const { node, rows: rule } = conversation
+  const convert = createRowConverter(rule)
+  const withAgents = (agents: readonly string[]): V4Call => ({
+    ...call,
+    query: { ...call.query, limit: String(collector.rowsPerAgent), agents_list: agents.join(',') },
+  })
+  const lineBytes = conversation.lineBytesOf(withAgents([]))
+  const lists = new AgentLists(ids, collector.rowsPerAgent, lineBytes)
+  const failedNodes = new Map<string, FailedNode>()
+  let calls = 0
+  let reply: Reply | undefined
+  const isNamed = conversation.request.query.agent_id !== undefined
+  const isTooLarge = ids.length > conversation.agentsPerCollection
+  // One call has read the list of agents. The complete read in the background, if it is refused, reads it too.
+  const price = isNamed ? Number.POSITIVE_INFINITY : conversation.price - (isTooLarge ? 2 : 1)
+  if (price === Number.POSITIVE_INFINITY && !isNamed && isTooLarge)
+    throw tooLarge(node, `${ids.length} agents, more than cluster.limits.agentsPerCollection`)
+  // A node of many agents may need seconds for each call.
+  let longest = 0
+  const hasTime = () => price === Number.POSITIVE_INFINITY || conversation.remaining > SPARE_CALLS * longest
+  let agents = lists.next()
+  while (agents.length > 0 && calls < price && hasTime()) {
+    const expected = Math.min(lists.expectedCalls, price - calls)
+    if (calls + expected >= conversation.maxCalls) throw tooLarge(node, `${ids.length} agents need too many calls`)
+    if (calls < 2) conversation.checkRoom(1 + expected)
+    const begun = performance.now()
+    reply = await conversation.sendForRows(withAgents(agents))
+    longest = Math.max(longest, performance.now() - begun)
+    calls += 1
+    const { content } = reply
+    if (content.kind !== 'success') {
+      const missing = agentsWithoutDatabase(content)
+      const others = agents.filter((id) => !missing.has(id))
+      if (others.length === agents.length) return answerOfFailure(conversation, reply)
+      agents = others.length > 0 ? others : lists.next()
+      continue
+    }
+    const { items = [] } = content
+    if (items.some((item) => typeof item !== 'object')) throw unreadable(reply.response, 'rows are texts')
+    await collector.add(items, (item) => convert(item) as Row, content.total)
+    noteLostNodes(content, failedNodes)
+    if (collector.isExceeded) break
+    lists.noteRows(agents.length, items.length)
+    agents = lists.next()
+  }
+  if (collector.isExceeded && collector instanceof PageCollector) throw tooLarge(node, `more than ${MAX_ROWS} rows`)
+  const covered = collector.isExceeded ? ids.length : lists.at - agents.length
+  return { ...(reply && { reply }), failedNodes: [...failedNodes.values()], calls, covered }
+}
+
+function tooLarge(node: string, reason: string): EdgeError {
+  return new EdgeError(926, ` (${node}: ${reason}; name fewer agents with agent_id, or request a smaller page)`)
+}
+
+/** The code of the v3 layout for an agent without a database. */
+const NO_AGENT_DATABASE = 1600
+
+function answerOfFailure(conversation: Conversation, reply: Reply): Promise<Answer> {
+  const { content } = reply
+  const isUnnamed = content.kind === 'problem' && content.code === NO_DATABASE
+  return isUnnamed ? answerError(reply, v3Error(NO_AGENT_DATABASE)) : answerOf(conversation, reply)
+}
+
+/** The failed items are names of nodes whose agents have no rows here. */
+function noteLostNodes({ failed }: Success, failedNodes: Map<string, FailedNode>): void {
+  for (const { code, message, ids } of failed) {
+    if (code !== UNKNOWN_NODE) continue
+    for (const node of ids) failedNodes.set(node, { node, error: { code, message: v3Error(code, message).message } })
+  }
+}
+
+/** Rows that are in memory at once. */
+const MAX_ROWS = 100_000
+
+interface RowCollector {
+  /** The most rows that are needed of each agent, in the order of the call. */
+  readonly rowsPerAgent: number
+  /** Converts the items in turns. `total`: the number of rows of the agents, of which the call may have returned some only. */
+  add(items: readonly unknown[], toRow: (item: unknown) => Row, total: number): Promise<void>
+  readonly total: number
+  /** Whether the rows are more than can be collected. */
+  readonly isExceeded: boolean
+}
+
+/** The field that each row has besides those of its kind. */
+const AGENT = 'agent_id'
+
+function agentOf(row: Row): number {
+  return Number(row[AGENT] ?? 0)
+}
+
+/** Collects the rows of a page: those that match, sorted, the first ones only. */
+class PageCollector implements RowCollector {
+  readonly rowsPerAgent: number
+  readonly #offset: number
+  readonly #isFiltered: boolean
+  readonly #matching: Matching<Row>
+  readonly #project: (row: Row) => unknown
+  readonly #wanted: number
+  #first: readonly Match<Row>[] = []
+  total = 0
+
+  /** `isFiltered`: the edge filters, so all rows are needed. Throws CollectionError. */
+  constructor(request: CollectionRequest, source: DatabaseSource, isFiltered: boolean) {
+    const { offset, limit } = parsePage(request)
+    this.#isFiltered = isFiltered
+    this.#matching = compileMatching(request, source, [], flattenRow)
+    this.#project = compileProjection(request.select, { ...source, alwaysSelected: [AGENT] })
+    this.#offset = offset
+    this.#wanted = offset + limit
+    this.rowsPerAgent = isFiltered ? MAX_ROWS : Math.min(this.#wanted, MAX_ROWS)
+  }
+
+  get isExceeded(): boolean {
+    return this.#wanted > MAX_ROWS && this.total > MAX_ROWS
+  }
+
+  async add(items: readonly unknown[], toRow: (item: unknown) => Row, total: number): Promise<void> {
+    const { pick, compare } = this.#matching
+    // Rows with equal sort fields have the order of their agents.
+    const byAgent: typeof compare = (a, b) => compare(a, b) || agentOf(a.item) - agentOf(b.item)
+    const wanted = Math.min(this.#wanted, MAX_ROWS)
+    const found = await selectFirst(items, (item) => pick(toRow(item)), byAgent, wanted, this.#first)
+    this.total += this.#isFiltered ? found.total : total
+    this.#first = found.first
+  }
+
+  /** Returns the rows of the page, as clients get them. */
+  page(): readonly unknown[] {
+    return this.#first.slice(this.#offset).map(({ item }) => this.#project(flattenRow(item)))
+  }
+}
+
+class AllRowsCollector implements RowCollector {
+  readonly rowsPerAgent: number
+  readonly #writer = new PartWriter()
+  total = 0
+
+  /** `maxRows`: with more rows there is no result. */
+  constructor(maxRows: number) {
+    this.rowsPerAgent = Math.min(maxRows, MAX_ROWS)
+  }
+
+  get parts(): readonly Buffer[] {
+    return this.#writer.end()
+  }
+
+  get isExceeded(): boolean {
+    return this.total > this.rowsPerAgent
+  }
+
+  async add(items: readonly unknown[], toRow: (item: unknown) => Row, total: number): Promise<void> {
+    this.total += total
+    const rows: Row[] = []
+    for await (const part of inTurns(items)) for (const item of part) rows.push(toRow(item))
+    for (const row of rows.sort((a, b) => agentOf(a) - agentOf(b))) {
+      if (this.#writer.add(Buffer.from(JSON.stringify(row)))) await waitForJsonTurn(BYTES_PER_PART)
+    }
+  }
+}
+
+/** A node reads some thousand rows in the ten seconds that it works on a call. */
+const ROWS_PER_CALL = 5000
+/** How many rows each agent may have, before the first response. */
+const EXPECTED_ROWS = 100
+
+/** Divides the agents into lists. Their size depends on how many rows the agents of earlier lists had. */
+class AgentLists {
+  readonly #ids: readonly string[]
+  readonly #rowsPerAgent: number
+  readonly #maxBytes: number
+  #at = 0
+  #agents = 0
+  #rows = 0
+
+  /**
+   * `ids`: in the order of their numbers. `rowsPerAgent`: the most rows that a call asks of each agent. `lineBytes`: the
+   * bytes of the request line without ids.
+   */
+  constructor(ids: readonly string[], rowsPerAgent: number, lineBytes: number) {
+    this.#ids = ids
+    this.#rowsPerAgent = rowsPerAgent
+    this.#maxBytes = MAX_REQUEST_LINE - lineBytes
+  }
+
+  /** The number of agents in all lists so far. */
+  get at(): number {
+    return this.#at
+  }
+
+  /** Returns the next list; empty: there are no more agents. */
+  next(): readonly string[] {
+    const [list] = chunksOf(this.#ids.slice(this.#at, this.#at + this.#agentsPerCall), this.#maxBytes)
+    const ids = list?.split(',') ?? []
+    this.#at += ids.length
+    return ids
+  }
+
+  /** To be called with the number of rows that a list of agents had. */
+  noteRows(agents: number, rows: number): void {
+    this.#agents += agents
+    this.#rows += rows
+  }
+
+  /** About how many calls the remaining agents need; 0 before the first response. */
+  get expectedCalls(): number {
+    return this.#agents === 0 ? 0 : Math.ceil((this.#ids.length - this.#at) / this.#agentsPerCall)
+  }
+
+  get #agentsPerCall(): number {
+    const average = this.#agents === 0 ? EXPECTED_ROWS : Math.max(1, this.#rows / this.#agents)
+    const rows = Math.min(average, this.#rowsPerAgent)
+    return Math.max(1, Math.min(MAX_IDS, Math.floor(ROWS_PER_CALL / rows)))
+  }
+}

@@ -1,0 +1,66 @@
+import t, { type Test } from 'tap'
+import { RedisReplica } from '../../../src/replicas/replica.ts'
+import { createLatch, ManualClock } from '../../support/edge-requests.ts'
+import { eventually } from '../../support/eventually.ts'
+import { startRedis } from '../../support/redis.ts'
+
+const redis = await startRedis()
+t.teardown(() => redis.close())
+
+const LEASE = 600
+const times = { lease: LEASE, heartbeatInterval: 20, retryInterval: 20, commandTimeout: 2000, socketTimeout: 60_000 }
+
+/** A replica over a real Redis with a clock that the test sets. `returned` counts heartbeats that came back. */
+async function startReplica(t: Test, restore: () => Promise<boolean> = async () => true) {
+  const clock = new ManualClock()
+  const replica = new RedisReplica({ redis: { url: redis.url }, times, elapsed: clock.read })
+  const returned = { count: 0 }
+  replica.subscribe(`edge:{e}:to:${replica.id}`, () => {
+    returned.count += 1
+  })
+  replica.heartbeat.recoverWith({ restore, onGenerationChange: () => {} })
+  t.teardown(() => replica.close())
+  await replica.start()
+  return { clock, heartbeat: replica.heartbeat, replica, returned }
+}
+
+t.test('a heartbeat that was sent during an outage gives no lease', async (t) => {
+  const { opened, open } = createLatch()
+  let restored: Promise<void> = Promise.resolve()
+  const { clock, heartbeat, returned } = await startReplica(t, async () => {
+    await restored
+    return true
+  })
+  await eventually(() => heartbeat.hasLease())
+  restored = opened
+  heartbeat.distrust()
+  // The old lease has expired, so a new one would show.
+  clock.advance(LEASE + 1)
+  const before = returned.count
+  await eventually(() => returned.count > before)
+  t.equal(heartbeat.hasLease(), false, 'other replicas may not have sent their invalidations yet')
+  open()
+  await eventually(() => heartbeat.lostAt === undefined)
+  t.equal(heartbeat.isTrusted, false, 'they have a lease to do so')
+  clock.advance(LEASE)
+  t.equal(heartbeat.isTrusted, true)
+  await eventually(() => heartbeat.hasLease())
+})
+
+t.test('what becomes pending while pending invalidations are sent is sent before Redis is trusted', async (t) => {
+  const { opened, open } = createLatch()
+  let restored = 0
+  const { clock, heartbeat } = await startReplica(t, async () => {
+    restored += 1
+    if (restored === 2) await opened
+    return true
+  })
+  heartbeat.distrust()
+  await eventually(() => restored === 2)
+  heartbeat.distrust()
+  open()
+  await eventually(() => heartbeat.lostAt === undefined)
+  t.equal(restored, 3)
+  clock.advance(LEASE)
+  t.equal(heartbeat.isTrusted, true)
+})
