@@ -4,12 +4,23 @@
  */
 import type { Size } from './bodies.ts'
 import { lengthOf, pathOf } from './bodies.ts'
-import { bare, basic, type EdgeOptions, edge, haproxy, nginx, type Place, type Running, varnish } from './contenders.ts'
+import {
+  bare,
+  basic,
+  type EdgeOptions,
+  edge,
+  haproxy,
+  httpProxy,
+  nginx,
+  type Place,
+  type Running,
+  varnish,
+} from './contenders.ts'
 import type { Traffic } from './load.ts'
 import { trafficOf } from './traffic.ts'
 import { checkProbe, type ExpectedResponse, type Probe, WrongResponseError } from './verify.ts'
 
-/** The rows of the table, and what is requested in each. */
+/** The rows of the table, and what is requested in each. All but `fetch` and `miss` are hits. */
 export const kinds = {
   small: '1.2 kB, Basic',
   medium: '60 kB, Basic',
@@ -19,6 +30,7 @@ export const kinds = {
   TLS: '1.2 kB, Basic, TLS',
   off: '1.2 kB, Basic, without log, metrics and audit',
   fetch: '1.2 kB, Basic, no-cache, one connection: each request is a call to the node',
+  miss: '1.2 kB, Basic, each request for a URL that was never requested before',
   gzip: '600 kB, Basic, Accept-Encoding: gzip',
   bcrypt: '1.2 kB, Basic, nginx with the same passwords',
   real: '1.2 kB, Basic, 50 users, 200 URLs by Zipf, own traceparent, X-Request-Id and X-Forwarded-For in each request',
@@ -36,6 +48,8 @@ export interface Case {
   readonly headers: Readonly<Record<string, string>>
   readonly connections?: number
   readonly traffic?: Traffic
+  /** Each request adds another number to `path`. */
+  readonly isNumbered?: boolean
   readonly expected: ExpectedResponse
 }
 
@@ -69,6 +83,12 @@ export const EDGE = 'edge'
 export const EDGE_SMALL = 'edge, small'
 export const EDGE_OFF = 'edge, all off'
 export const OTHER = 'other edge'
+/** The baseline of misses, which do more than bare Node: they call the origin. */
+export const HTTP_PROXY = '@fastify/http-proxy'
+/** The rows of the edge in `miss`. */
+export const MISSES = { off: 'edge, cache off', memory: 'edge, memory', redis: 'edge, Redis' } as const
+/** More clients would wait for each other at the limit of the node. */
+const MISS_CONNECTIONS = 8
 const realUser = TRAFFIC.real?.users[0] ?? ''
 
 /** In the order of the table. */
@@ -84,9 +104,11 @@ export function contenders(place: SharedPlace): readonly Contender[] {
     always(NODE_TLS, ['TLS'], () => bare(true)),
     withTls(EDGE, place, all),
     hits(EDGE_OFF, ['off'], place, { redis: place.redis, log: 'silent', uncounted: true }),
+    ...misses('', place),
     ...(build === undefined
       ? []
       : [
+          ...misses(`${OTHER}: `, { ...place, build }),
           edgeContender(OTHER, () => edge(place, { ...all, build })),
           withTls(OTHER, place, { ...all, build }),
           realEdge(OTHER, () => edge(place, { ...all, users: MAX_USERS, build })),
@@ -105,6 +127,19 @@ export function contenders(place: SharedPlace): readonly Contender[] {
       headers: { authorization: basic },
       connections: 4,
     }),
+  ]
+}
+
+/** The edge with each kind of cache; without another build, the baseline too. */
+function misses(prefix: string, place: SharedPlace & { readonly build?: string }): readonly Contender[] {
+  const { build } = place
+  const edgeOf = (cached: EdgeOptions) => () => edge(place, { ...cached, ...(build !== undefined && { build }) })
+  const isMiss: Expectation = { cacheStatus: /; fwd=uri-miss/ }
+  return [
+    ...(build === undefined ? [always(HTTP_PROXY, ['miss'], () => httpProxy(place))] : []),
+    always(prefix + MISSES.off, ['miss'], edgeOf({ isCacheOff: true })),
+    always(prefix + MISSES.memory, ['miss'], edgeOf({}), { expected: isMiss }),
+    always(prefix + MISSES.redis, ['miss'], edgeOf({ redis: place.redis }), { expected: isMiss }),
   ]
 }
 
@@ -128,6 +163,11 @@ function caseOf(
   const { headers = {}, connections, size = SIZED[kind] ?? (kind === 'gzip' ? '600 kB' : '1.2 kB') } = request
   const expected = { status: 200, length: lengthOf(size), ...request.expected }
   const traffic = TRAFFIC[kind]
+  if (kind === 'miss') {
+    // A password is verified once, so that the miss is compared and not the hash.
+    const request = { headers: { authorization: basic }, connections: MISS_CONNECTIONS, isNumbered: true }
+    return { kind, row, server, path: '/agents/', ...request, expected }
+  }
   const path = traffic?.urls[0] ?? pathOf(size)
   return {
     kind,

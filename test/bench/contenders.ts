@@ -30,6 +30,8 @@ export interface Place {
 export interface EdgeOptions {
   readonly tls?: boolean
   readonly redis?: string
+  /** Absent: with a cache, in this process if there is no Redis. */
+  readonly isCacheOff?: boolean
   readonly log?: 'info' | 'silent'
   readonly audit?: boolean
   /** So many more users, and the load generator as a trusted proxy. */
@@ -122,6 +124,7 @@ export async function edge(
     },
     cache: {
       ttl: { agents: '1h' },
+      ...(options.isCacheOff && { enabled: false }),
       ...(options.redis && { redis: { url: options.redis, tls: { required: false } } }),
     },
     access: {
@@ -144,6 +147,13 @@ export async function edge(
     .reduce((text, word) => `${text}, ${word}`, 'edge')
   const running = await launch(name, command, `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`)
   return { ...running, operations: `http://127.0.0.1:${operations}` }
+}
+
+/** Starts Fastify with `@fastify/http-proxy`: no authentication, no log. */
+export async function httpProxy({ origin }: Place): Promise<Running> {
+  const port = await freePort()
+  const command = ['node', here('./servers/http-proxy.mjs'), String(port), origin]
+  return launch('@fastify/http-proxy', command, `http://127.0.0.1:${port}`)
 }
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Compares cache hits of the edge with other servers (`npm run bench`). Each server is a process on one core, the load
+ * Compares cache hits and misses of the edge with other servers (`npm run bench`). Each server is a process on one core, the load
  * generator runs on the other core. All servers of a kind of hit are measured one after the other in each round and
  * compared within the round, so that other load on the machine affects all of them. Prints medians and the goals.
  */
@@ -17,9 +17,9 @@ import { WrongResponseError } from './verify.ts'
 
 const { values } = readOptions({
   name: 'bench',
-  purpose: 'Compares cache hits of the edge with bare node:http, nginx and others: CPU time per request and rate.',
+  purpose: 'Compares hits and misses of the edge with bare node:http, nginx and others: CPU time per request and rate.',
   options: {
-    only: { kind: 'pattern', meaning: `kinds of hits to measure (default: all): ${Object.keys(kinds).join(', ')}` },
+    only: { kind: 'pattern', meaning: `kinds of requests to measure (default: all): ${Object.keys(kinds).join(', ')}` },
     servers: { kind: 'pattern', meaning: 'servers to measure besides bare Node and the edge (default: all)' },
     rounds: { kind: 'number', meaning: 'rounds (default 5)' },
     seconds: { kind: 'number', value: 'SECONDS', meaning: 'duration of each run (default 2)' },
@@ -55,9 +55,14 @@ async function open({ name, kinds, start, cases }: Contender): Promise<readonly 
   }
 }
 
-function targetOf({ kind, row, server, path, headers, connections, traffic, expected }: Case): Target {
+function targetOf({ kind, row, server, path, headers, connections, traffic, isNumbered, expected }: Case): Target {
   const target = { name: `${kind}, ${row}`, url: server.url + path, headers, pid: server.pid, expected }
-  return { ...target, ...(connections && { connections }), ...(traffic && { traffic }) }
+  return {
+    ...target,
+    ...(connections && { connections }),
+    ...(traffic && { traffic }),
+    ...(isNumbered && { isNumbered }),
+  }
 }
 
 /** Measures all cases of a kind in sequence, kind by kind, in each round. */

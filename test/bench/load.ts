@@ -19,6 +19,8 @@ export interface Target {
   readonly connections?: number
   /** Absent: all requests have the same bytes. Needs wrk. */
   readonly traffic?: Traffic
+  /** Each request adds another number to the URL, also over several runs. Needs wrk. */
+  readonly isNumbered?: boolean
   /** Every counted response. */
   readonly expected: ExpectedResponse
 }
@@ -76,13 +78,31 @@ export function pinned(core: number, command: readonly string[]): readonly strin
  * run.
  */
 export async function load(target: Target, seconds: number, isWarmUp = false): Promise<Sample> {
-  return verified(target, async (sent) => {
+  const probed = target.isNumbered ? { ...target, url: () => target.url + nextNumber() } : target
+  return verified(probed, async (sent) => {
     const compares = isWarmUp || sent.body.length <= MAX_COMPARED_BYTES
-    if (target.traffic && !wrk) throw new Error('requests with headers of their own need wrk')
+    if ((target.traffic || target.isNumbered) && !wrk) throw new Error('requests that differ need wrk')
     const measured = wrk ? await byWrk(target, sent, seconds, compares) : await byAutocannon(target, seconds)
     checkTotals(target.name, measured, sent)
     return { rate: measured.rate, cpu: measured.cpu }
   })
+}
+
+/** Numbers of as many digits for each request of all runs. */
+let lastNumber = 1_000_000_000
+/** More than the requests of a run. */
+const NUMBERS_PER_RUN = 10_000_000
+
+function nextNumber(): number {
+  lastNumber += 1
+  return lastNumber
+}
+
+function numberedFrom(isNumbered = false): Record<string, string> {
+  if (!isNumbered) return {}
+  const BENCH_NUMBER = String(nextNumber())
+  lastNumber += NUMBERS_PER_RUN
+  return { BENCH_NUMBER }
 }
 
 /** Lets V8 compile what the request needs, and compares the responses, until this many were received or time is over. */
@@ -101,7 +121,13 @@ async function byWrk(target: Target, sent: SentResponse, seconds: number, compar
   const pids = await processesUnder(target.pid)
   const now = Date.now()
   const [from, until] = [now + start * 1000 + START_MS, now + (start + seconds) * 1000 - END_MS]
-  const env = { ...process.env, ...expectations(sent, compares), ...stamps(from, until), ...drawn(target.traffic) }
+  const env = {
+    ...process.env,
+    ...expectations(target.expected, sent, compares),
+    ...stamps(from, until),
+    ...drawn(target.traffic),
+    ...numberedFrom(target.isNumbered),
+  }
   const [{ stdout }, used] = await Promise.all([run(file, args, { env }), cpuBetween(pids, from, until)])
   const counts = /measured (\d+), compared (\d+), wrong (\d+), bytes (\d+), failed (\d+)/.exec(stdout)?.slice(1)
   const [measured = 0, compared = 0, wrong = 0, bytes = 0, failed = 0] = (counts ?? []).map(Number)
@@ -112,14 +138,20 @@ async function byWrk(target: Target, sent: SentResponse, seconds: number, compar
   return { rate, cpu: used / (rate / 1000), responses: all, failures: failed + wrong + missing, bytes }
 }
 
-/** What the script compares each response with. The numbers in Cache-Status differ between responses. */
-function expectations({ status, headers, body }: SentResponse, compares: boolean): Record<string, string> {
+/** What the script compares each response with: of Cache-Status, what the case expects and what is before it. */
+function expectations(
+  { cacheStatus }: ExpectedResponse,
+  { status, headers, body }: SentResponse,
+  compares: boolean,
+): Record<string, string> {
+  const found = String(headers['cache-status'] ?? '')
   return {
     BENCH_EACH: compares ? '1' : '',
     BENCH_STATUS: String(status),
     BENCH_LENGTH: String(body.length),
     BENCH_ENCODING: headers['content-encoding'] ?? '',
-    BENCH_CACHE: /^\D*/.exec(String(headers['cache-status'] ?? ''))?.[0] ?? '',
+    BENCH_CACHE:
+      cacheStatus === undefined ? '' : found.slice(0, found.search(cacheStatus)) + cacheStatus.exec(found)?.[0],
   }
 }
 

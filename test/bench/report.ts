@@ -1,5 +1,5 @@
 /** Prints the table of a benchmark of hits, and which goals are reached. */
-import { type Case, EDGE, EDGE_OFF, EDGE_SMALL, type Kind, kinds, NODE, NODE_TLS } from './cases.ts'
+import { type Case, EDGE, EDGE_OFF, EDGE_SMALL, HTTP_PROXY, type Kind, kinds, MISSES, NODE, NODE_TLS } from './cases.ts'
 import type { Sample } from './load.ts'
 
 type Say = (text: string) => void
@@ -12,11 +12,12 @@ type Find = (kind: Kind, row: string) => readonly Sample[] | undefined
 export function printTable(samples: Samples, say: Say): void {
   const find = finder(samples)
   say('\nmedians: µs of CPU time per request · bare ÷ this row (quartiles) · requests/s · this row ÷ bare')
+  say(`of misses, bare is ${HTTP_PROXY}`)
   for (const [kind, request] of Object.entries(kinds) as [Kind, string][]) {
     const rows = [...samples].filter(([each]) => each.kind === kind)
     if (rows.length > 0) say(`\n${kind} (${request})`)
     for (const [{ row }, taken] of rows) {
-      const bare = find(kind, NODE)
+      const bare = find(kind, kind === 'miss' ? HTTP_PROXY : NODE)
       const ratio = bare ? ` · ${spread(ratios(cpu(bare), cpu(taken)))}` : ''
       const rates = bare ? ` · ${median(ratios(rate(taken), rate(bare))).toFixed(2)}` : ''
       say(
@@ -42,6 +43,17 @@ const ratio = (name: string, kind: Kind, row: string, over: string, least: numbe
   figures: (find, of) => {
     const [one, other] = [find(kind, row), find(kind, over)]
     return one && other && ratios(of(other), of(one))
+  },
+})
+
+/** How many times the CPU time of the baseline a miss may cost. */
+const missGoal = (row: string, most: number): Goal => ({
+  name: `a miss of ${row}, to ${HTTP_PROXY}`,
+  most,
+  unit: ' ×',
+  figures: (find, of) => {
+    const [one, other] = [find('miss', row), find('miss', HTTP_PROXY)]
+    return one && other && ratios(of(one), of(other))
   },
 })
 
@@ -74,6 +86,9 @@ export const goals: readonly Goal[] = [
   ratio('medium, to Express with apicache', 'medium', EDGE, 'Express, apicache', 45),
   ratio('large, to Express with apicache', 'large', EDGE, 'Express, apicache', 15),
   ratio('gzip, to nginx with gzip 1', 'gzip', EDGE, 'nginx, gzip 1', 100),
+  missGoal(MISSES.off, 2),
+  missGoal(MISSES.memory, 3),
+  missGoal(MISSES.redis, 4),
 ]
 
 export function printGoals(samples: Samples, say: Say): void {

@@ -20,7 +20,8 @@ export interface ExpectedResponse {
 /** A request of a case, with what it must return. */
 export interface Probe {
   readonly name: string
-  readonly url: string
+  /** A function returns another URL for each request. */
+  readonly url: string | (() => string)
   readonly headers: Readonly<Record<string, string>>
   readonly expected: ExpectedResponse
 }
@@ -102,7 +103,8 @@ function decode(encoding: string | undefined, body: Buffer): Buffer {
   return encoding === 'br' ? brotliDecompressSync(body) : body
 }
 
-function send({ url, headers }: Probe): Promise<SentResponse> {
+function send({ url: given, headers }: Probe): Promise<SentResponse> {
+  const url = typeof given === 'string' ? given : given()
   const request = url.startsWith('https:') ? overTls : overHttp
   return new Promise((resolve, reject) => {
     const sent = request(url, { headers, agent: false, rejectUnauthorized: false }, (response) => {

@@ -6,13 +6,14 @@
 --   BENCH_CACHE               the beginning of Cache-Status ("" = no such header)
 --   BENCH_USERS               one Authorization header per line; absent: each request has the bytes of the first one
 --   BENCH_URLS                with BENCH_USERS: paths, one per line, the most frequent first
+--   BENCH_NUMBER              added to the path of the first request; each later one has the next number
 -- Prints "measured N, compared N, wrong N, bytes N, failed N".
 local ffi = require('ffi')
 ffi.cdef('typedef struct { long seconds; long nanoseconds; } bench_time; int clock_gettime(int, bench_time *);')
 
 local clock = ffi.new('bench_time')
 local from, till = tonumber(os.getenv('BENCH_FROM')), tonumber(os.getenv('BENCH_UNTIL'))
-local text
+local text, before, after
 local threads = {}
 measured, compared, wrong = 0, 0, 0
 
@@ -26,6 +27,7 @@ local function lines(name)
   return list
 end
 
+local number = tonumber(os.getenv('BENCH_NUMBER'))
 local users, urls = lines('BENCH_USERS'), lines('BENCH_URLS')
 local random = math.random
 
@@ -57,8 +59,15 @@ local function ownText()
   return wrk.format('GET', draws[random(#draws)], headers)
 end
 
+-- The same request, for another URL each time.
+local function numbered()
+  number = number + 1
+  return before .. ('%d'):format(number) .. after
+end
+
 function init()
   text = wrk.format()
+  before, after = text:match('^(%S+ %S+)(.*)$')
 end
 
 -- A connection sends its next request when it has the response of the one before.
@@ -66,6 +75,7 @@ function request()
   ffi.C.clock_gettime(0, clock)
   local now = tonumber(clock.seconds) + tonumber(clock.nanoseconds) / 1e9
   if now >= from and now < till then measured = measured + 1 end
+  if number then return numbered() end
   return #users > 0 and ownText() or text
 end
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { contenders, EDGE, type Kind, NODE } from '../../bench/cases.ts'
+import { contenders, EDGE, HTTP_PROXY, type Kind, MISSES, NODE } from '../../bench/cases.ts'
 import { bare } from '../../bench/contenders.ts'
 import { checkProbe } from '../../bench/verify.ts'
 import { startRedis } from '../../support/redis.ts'
@@ -13,15 +13,17 @@ t.test('every case of the benchmark of hits requests what its row names', async 
   const checked: string[] = []
   for (const { name, start, cases } of contenders(place)) {
     // The edge with and without TLS; other servers need not be installed.
-    if (!/^node:|^edge( \(TLS\))?$/.test(name)) continue
+    if (!/^node:|^edge( \(TLS\))?$|\(miss\)$/.test(name)) continue
     const server = await start()
     if (typeof server === 'string') throw new Error(server)
     t.teardown(() => server.stop())
-    for (const { kind, row, path, headers, expected } of await cases(server)) {
-      await checkProbe({ name: `${kind}, ${row}`, url: server.url + path, headers, expected })
+    for (const { kind, row, path, headers, expected, isNumbered } of await cases(server)) {
+      const url = server.url + path + (isNumbered ? '1000000001' : '')
+      await checkProbe({ name: `${kind}, ${row}`, url, headers, expected })
       checked.push(`${kind}, ${row}`)
     }
   }
   const kinds: readonly Kind[] = ['small', 'medium', 'large', 'Bearer', 'not modified', 'TLS', 'fetch', 'gzip']
   for (const kind of kinds) for (const row of [NODE, EDGE]) t.ok(checked.includes(`${kind}, ${row}`), `${kind}, ${row}`)
+  for (const row of [HTTP_PROXY, ...Object.values(MISSES)]) t.ok(checked.includes(`miss, ${row}`), `miss, ${row}`)
 })
