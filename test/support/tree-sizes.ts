@@ -12,7 +12,7 @@ export interface TreeSizes {
 }
 
 /** What makes nodes of the v4 layout answer clients of the v3 contract: dialects, tokens of nodes, translations. */
-const LAYOUTS = /^src\/(?:layouts|translations|catalogue\/v4-layout|upstream\/(?:dialects|tokens))\//
+const LAYOUTS = /^src\/(?:layouts|contracts\/translations|upstream\/tokens)\//
 const SETTING = /^\| `([^`]+)`<br>`EDGE_/gm
 const METRIC = /'((?:edge|http)_[a-z0-9_]+)'/g
 const COMMAND = /(?:new Command|connected)\('([a-z-]+)'|\.command\('([a-z-]+)/g
