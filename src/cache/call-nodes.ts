@@ -3,7 +3,7 @@
 import { errorNumberOf, etagOf, isStorable, reportedNodeFailure } from '../core/envelope.ts'
 import type { CacheEvent } from '../core/events.ts'
 import { AbandonedError } from '../core/presence.ts'
-import type { EdgeRead, Handler } from '../core/request.ts'
+import type { EdgeRead, Handler, LateAnswer } from '../core/request.ts'
 import {
   type AgedResponse,
   type CacheableResponse,
@@ -22,6 +22,7 @@ import type { LateFetches } from './late-fetches.ts'
 import { type FreshnessLifetimes, type LifetimesOf, staleRuleOf, staleTimesOf } from './policy.ts'
 import type { ReplicationLag } from './replication-lag.ts'
 import type { CacheStore } from './stores/contract.ts'
+import { epochsText } from './stores/epochs.ts'
 
 /** What the parts of the cache share. */
 export interface CachePorts {
@@ -97,11 +98,15 @@ export async function callNodes(
   const known = lookup.kind === 'unavailable' ? lookUpWithoutRedis(ports, context) : undefined
   const emit = (outcome: 'stored' | 'notStorable' | 'failed') =>
     ports.onEvent({ kind: 'fetch', group, outcome, ms: ports.clock() - started })
+  const late: LateAnswer = {}
+  const request = { ...nodeRequest(ports, context, lookup), late }
   let response: ReadResponse
   try {
-    response = await next(nodeRequest(ports, context, lookup))
+    response = await next(request)
   } catch (fault) {
     if (!(fault instanceof AbandonedError)) emit('failed')
+    const answerLate = () => next({ ...request, deadline: Number.POSITIVE_INFINITY })
+    void storeLate(ports, context, { lookup, late, started, answerLate }).catch(() => undefined)
     throw fault
   }
   const fetchTime = ports.clock() - started
@@ -109,6 +114,29 @@ export async function callNodes(
   const fetched = await storeResponse(ports, context, { lookup: known ?? lookup, response, fetchTime, isLocal })
   emit(fetched.storing === undefined ? 'notStorable' : 'stored')
   return fetched
+}
+
+interface LateFetch {
+  readonly lookup: Lookup
+  readonly late: LateAnswer
+  readonly started: number
+  /** Makes the response of the call that was late. */
+  readonly answerLate: () => ReadResponse | Promise<ReadResponse>
+}
+
+/** Stores the response of a call that timed out when it comes, unless a write has begun, or a later fetch was stored. */
+async function storeLate(
+  ports: CachePorts,
+  context: ReadContext,
+  { lookup, late, started, answerLate }: LateFetch,
+): Promise<void> {
+  // The rows of a snapshot come with many calls.
+  if (context.request.extent === 'allRows' || !(await late.call?.result)?.ok) return
+  const response = await answerLate()
+  const fetchTime = ports.clock() - started
+  const now = await ports.store.lookup(context.target.key, context.target.tags)
+  if (epochsText(now) !== epochsText(lookup) || (now.kind === 'hit' && now.age < fetchTime)) return
+  await storeResponse(ports, context, { lookup, response, fetchTime })
 }
 
 /** A response, the lookup that was made before it was fetched, and the milliseconds that its fetch took. */

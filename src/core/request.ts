@@ -1,5 +1,5 @@
 import type { Endpoint, Priority, ReadEndpoint, WriteEndpoint } from '../contracts/endpoint.ts'
-import type { ClientFlow, NodeToken } from './node-call.ts'
+import type { ClientFlow, LateExchange, NodeCall, NodeToken } from './node-call.ts'
 import type { ClientPresence } from './presence.ts'
 import type { EdgeResponse } from './response.ts'
 import type { Trace } from './trace.ts'
@@ -40,6 +40,13 @@ export interface EdgeRead extends AnyRequest {
   /** The time (performance.now) after which the response is of no use, because a joined one is sent without it. */
   readonly deadline: number
   readonly cost: RequestCost
+  /** Absent: a response that comes too late is of no use. */
+  readonly late?: LateAnswer
+}
+
+/** Where a read notes its latest call that timed out. A read that finds one here is answered from it, without other calls. */
+export interface LateAnswer {
+  call?: Pick<NodeCall, 'node' | 'path'> & Pick<LateExchange, 'result'>
 }
 
 /** A write: it passes the audit, the write lock and the write fence, and never the cache. */

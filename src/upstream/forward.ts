@@ -3,10 +3,10 @@
 import type { Contract } from '../contracts/endpoint.ts'
 import { errorNumberOf, isNotReadyError } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { CallNode, ClusterView, Layout, NodeFailure, NodeResponse, NodeResult } from '../core/node-call.ts'
+import type { CallNode, ClusterView, Layout, NodeCall, NodeFailure, NodeResponse } from '../core/node-call.ts'
 import { describeFailure, errorCodeOf, faultRules } from '../core/node-faults.ts'
 import { AbandonedError } from '../core/presence.ts'
-import { actsAsItself, type EdgeRequest, type Handler } from '../core/request.ts'
+import { actsAsItself, type EdgeRequest, type Handler, type LateAnswer } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import { traceSync } from '../core/traced.ts'
@@ -23,6 +23,7 @@ import {
 import { NO_MASTER, UNKNOWN_NODE } from '../layouts/v4/content.ts'
 import { v4 } from '../layouts/v4/index.ts'
 import { refused, v4Contract } from '../layouts/v4-contract.ts'
+import { notSent } from './call.ts'
 import type { KindOf } from './kinds.ts'
 import type { NodeLimits } from './options.ts'
 
@@ -60,13 +61,16 @@ export function forward(options: ForwardOptions): Handler {
   const runAlone = limitUnlimitedRequests()
   return (request) => {
     const work = async () => {
-      const shared = options.share?.(request)
+      const late = request.kind === 'read' ? request.late : undefined
+      const answered = late?.call
+      const shared = answered === undefined ? options.share?.(request) : undefined
       let age = 0
-      const noteAge = (result: NodeResult): NodeResult => {
+      const call: CallNode = async (one) => {
+        const result = await (answered === undefined ? options.call(one) : lateResult(answered, one))
         if (result.ok) age = Math.max(age, result.response.age ?? 0)
+        else if (late && result.fault === 'timeout' && result.late) late.call = { ...one, ...result.late }
         return result
       }
-      const call: CallNode = async (one) => noteAge(await options.call(one))
       const { response, translated } = await callCandidates({ ...options, call }, request, shared?.call)
       const { endpoint, caller } = request
       if (response !== undefined && endpoint.listsNodes !== undefined) options.onNodeList?.(request, response)
@@ -84,6 +88,12 @@ export function forward(options: ForwardOptions): Handler {
     }
     return request.waitForComplete ? runAlone(request, work) : work()
   }
+}
+
+/** Answers a call from the one that was late, and refuses each other one. */
+function lateResult({ node, path, result }: NonNullable<LateAnswer['call']>, call: NodeCall) {
+  const isSame = call.node === node && call.path === path
+  return isSame ? result : notSent(call, { fault: 'ejected', reason: 'notAwaited' })
 }
 
 /** Adds the greatest age with which a response of a node arrived, in milliseconds. */
