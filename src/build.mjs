@@ -42,10 +42,13 @@ const COMPILE = {
   sourcemap: true,
   typescript: { onlyRemoveTypeImports: true, rewriteImportExtensions: 'rewrite' },
 }
-/** Packages that the command line loads if they are installed (`src/cli/added-commands.ts`). */
+/** Packages that the edge loads if they are installed: commands (`src/cli/added-commands.ts`), and the console. */
 const PACKAGES = Object.fromEntries(
   ['simulator', 'mcp', 'tools'].map((name) => [name, resolve('packages', name, 'src')]),
 )
+const CONSOLE_SERVER = 'console-server'
+PACKAGES[CONSOLE_SERVER] = resolve('packages/console/server')
+const entryOf = (name) => (name === CONSOLE_SERVER ? 'index' : 'commands/index')
 const BUILT = resolve(FOLDERS[0] ?? 'dist')
 const BUNDLES = join(BUILT, 'libraries')
 /** In the bundle, the code that this file would have Ajv write replaces it. */
@@ -56,7 +59,8 @@ const MCP_LIBRARY = '@modelcontextprotocol/sdk/'
 const ENTRY = 'entry:'
 
 for (const folder of [COMPILED, BUILT]) rmSync(folder, { recursive: true, force: true })
-for (const file of readdirSync(SOURCES, { recursive: true, encoding: 'utf8' })) compile(file)
+compileAll(SOURCES, COMPILED)
+compileAll(PACKAGES[CONSOLE_SERVER], join(COMPILED, CONSOLE_SERVER))
 await bundleLibraries()
 const settingsChecker = await generateSettingsChecker()
 for (const file of readdirSync(COMPILED, { recursive: true, encoding: 'utf8' })) {
@@ -65,18 +69,23 @@ for (const file of readdirSync(COMPILED, { recursive: true, encoding: 'utf8' }))
 await bundleProgram()
 writeFileSync(join(BUILT, 'commit'), `${commitOf()}\n`)
 
+function compileAll(sources, target) {
+  for (const file of readdirSync(sources, { recursive: true, encoding: 'utf8' }))
+    compile(join(sources, file), join(target, file))
+}
+
 /** Writes the compiled file of a TypeScript source with its map, and a copy of a JSON file. */
-function compile(file) {
-  const source = join(SOURCES, file)
-  const target = join(COMPILED, file)
+function compile(source, target) {
   mkdirSync(dirname(target), { recursive: true })
-  if (file.endsWith('.json')) copyFileSync(source, target)
-  if (!file.endsWith('.ts')) return
+  if (source.endsWith('.json')) copyFileSync(source, target)
+  if (!source.endsWith('.ts')) return
   const { code, map, errors } = transformSync(source, readFileSync(source, 'utf8'), COMPILE)
   const [error] = errors
   if (error) throw new SyntaxError(`${source}: ${error.message}`)
   const compiled = target.replace(/\.ts$/, '.js')
-  writeFileSync(compiled, `${code}\n//# sourceMappingURL=${basename(compiled)}.map\n`)
+  // The compiled console lies beside the rooms of the edge.
+  const moved = code.replaceAll(/"((?:\.\.\/)+)\.\.\/\.\.\/src\//g, '"$1')
+  writeFileSync(compiled, `${moved}\n//# sourceMappingURL=${basename(compiled)}.map\n`)
   writeFileSync(`${compiled}.map`, JSON.stringify(map))
 }
 
@@ -166,12 +175,12 @@ async function bundleProgram() {
   const entries = Object.entries(PACKAGES)
   const input = {
     cli: join(COMPILED, 'cli.js'),
-    ...Object.fromEntries(entries.map(([name, sources]) => [name, join(sources, 'commands/index.ts')])),
+    ...Object.fromEntries(entries.map(([name, sources]) => [name, join(sources, `${entryOf(name)}.ts`)])),
   }
   const fileName = ({ moduleIds, facadeModuleId, isEntry }) => {
     const ids = [...moduleIds, facadeModuleId ?? '']
     const [name] = entries.find(([, sources]) => ids.some((id) => id.startsWith(sources))) ?? []
-    if (name !== undefined) return `${name}/${isEntry ? 'commands' : '[name]'}.js`
+    if (name !== undefined) return `${name}/${isEntry ? entryOf(name).split('/')[0] : '[name]'}.js`
     // The check of settings needs parts of Ajv too.
     const isLibrary = ids.some((id) => id.includes(MODULES) && !id.includes('/ajv/dist/runtime/'))
     return isLibrary ? 'mcp/[name].js' : 'program/[name].js'

@@ -10,6 +10,7 @@ import Fastify, {
 } from 'fastify'
 import { EdgeError, SUGGESTION_HEADER } from '../core/errors.ts'
 import type { RejectedRequestEvent } from '../core/events.ts'
+import type { Problem, Problems } from '../status/problem-types.ts'
 import { type Degradation, type Readiness, registerProbes } from '../status/readiness.ts'
 import { requestValidatorOf } from '../status/validation.ts'
 import { acceptsPage, type ErrorPages, pageHeaders } from './sessions/page-parts.ts'
@@ -100,6 +101,23 @@ export function metricsPart(metrics: { readonly contentType: string; text(): Pro
   return (app) => {
     app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()))
   }
+}
+
+/** `GET /api/problems`. */
+export function problemsPart(problems: () => readonly Problem[]): OperationsPart {
+  return (app) => {
+    app.get('/api/problems', async (): Promise<Problems> => ({ problems: problems() }))
+  }
+}
+
+/** Without a console, the start page says so. */
+export const noConsolePart: OperationsPart = (app) => {
+  app.get('/', async (_request, reply) =>
+    reply
+      .code(404)
+      .type('text/plain; charset=utf-8')
+      .send('No console is installed. This port serves /livez, /readyz, /metrics and /api/problems.\n'),
+  )
 }
 
 function rejectionOf(

@@ -5,7 +5,6 @@ import { cacheOperations } from '../cache/operations.ts'
 import { type ShareReads, shareReads } from '../cache/shared-reads.ts'
 import { refuseWritesInTrial } from '../cache/trial.ts'
 import type { EdgeRead, Handler } from '../core/request.ts'
-import type { RecordStages } from '../core/trace.ts'
 import { buildPipeline } from '../pipeline.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createKinds } from '../upstream/kinds.ts'
@@ -20,7 +19,6 @@ import { readDescriptions } from './reference.ts'
 interface ApiParts extends Base {
   readonly access: Access
   readonly cluster: Cluster
-  readonly recordStages: RecordStages
 }
 
 export type Api = Awaited<ReturnType<typeof buildApi>>

@@ -1,9 +1,10 @@
-/** Connects the operators' console with the parts of the edge, and runs what operators do there: purges and drains. */
+/** Connects the view of plugins with the parts of the edge, and runs what operators do through it: purges and drains. */
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { extname } from 'node:path'
+import type { FastifyPluginAsync } from 'fastify'
 import type { Access } from '../access/access.ts'
-import type { ConsoleCosts } from '../admin/console/costs.ts'
-import type { ConsoleHistory } from '../admin/console/history.ts'
-import type { Recorders } from '../admin/console/recorders.ts'
+import { noConsolePart, type OperationsPart } from '../admin/listener.ts'
 import type { Audit } from '../audit/index.ts'
 import { CACHE_OFF, explain, readEntry } from '../cache/explain.ts'
 import { listPurged, type PurgePorts, purgeCostOf, purgeScopeOf, withSnapshots } from '../cache/purge.ts'
@@ -27,7 +28,13 @@ import type { CacheView, EdgeView, NodeDrains, PurgeCaller } from '../status/edg
 import type { DrainResult } from '../status/node-types.ts'
 import type { ProblemSources } from '../status/problems/sources.ts'
 import { NOT_READY, type Readiness } from '../status/readiness.ts'
-import { compareSettings, createReplicas, type Replicas, type SettingsComparison } from '../status/replicas.ts'
+import {
+  compareSettings,
+  createReplicas,
+  type ReplicaReport,
+  type Replicas,
+  type SettingsComparison,
+} from '../status/replicas.ts'
 import type { ClientPort, PurgeRequest, PurgeResult } from '../status/view-types.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { nodeStates } from '../upstream/node-states.ts'
@@ -35,7 +42,7 @@ import type { Api } from './api.ts'
 import type { Base } from './base.ts'
 import type { Observed } from './observed.ts'
 import type { OpenFiles } from './open-files.ts'
-import { version } from './process.ts'
+import { builtFolder, version } from './process.ts'
 import type { ReloadStatus } from './reload.ts'
 
 /** Compares what this replica was given with what the others report. */
@@ -58,15 +65,12 @@ export function compareReplicaSettings(
 
 /** Returns `undefined` if replicas share nothing. `interval`: milliseconds between two reports. */
 export function buildReplicas(
-  parts: Pick<ConsoleParts, 'name' | 'replica' | 'cluster' | 'monitors' | 'ready'> & {
-    readonly history: Pick<ConsoleHistory, 'report' | 'offer'>
-    readonly costs: Pick<ConsoleCosts, 'report' | 'offer'>
-    readonly capacity: CapacityMonitor
+  parts: Pick<ConsoleParts, 'name' | 'replica' | 'cluster' | 'ready' | 'capacity' | 'reported'> & {
     readonly settings: Pick<SettingsComparison, 'report' | 'offer'>
   },
   interval?: number,
 ): Replicas | undefined {
-  const { name, replica, cluster, monitors, ready, history, costs, capacity, settings } = parts
+  const { name, replica, cluster, ready, reported, capacity, settings } = parts
   if (replica === undefined) return undefined
   const self = {
     name,
@@ -74,20 +78,17 @@ export function buildReplicas(
     ready: () => ready().ok,
     draining: () => ready().reasons.includes(NOT_READY.draining),
     contact: cluster.contacts.report,
-    rates: monitors.traffic.rates,
     local: () => capacity.current().local,
     nodes: () => nodeStates(cluster),
-    joined: monitors.joins.last,
     nodeList: cluster.nodeList,
-    costs,
     settings,
-    events: history,
+    ...reported.report,
   }
   return createReplicas(self, (text) => replica.exchangeDescriptions(text), interval)
 }
 
 export function buildProblemSources(parts: ConsoleParts): ProblemSources {
-  const { settings, monitors, cluster, api, capacity, replicas, certificates, storeStatus } = parts
+  const { settings, errors, outage, queues, cluster, api, capacity, replicas, certificates, storeStatus } = parts
   const { initial, current } = settings
   const { cache, recheckInterval } = api
   return {
@@ -100,11 +101,11 @@ export function buildProblemSources(parts: ConsoleParts): ProblemSources {
     cache: () => ({ enabled: cache.enabled, shared: cache.sharedThroughRedis, ...storeStatus.current() }),
     capacity: capacity.current,
     audit: () => ({ isFailing: parts.audit.state().isFailing, refuses: current().audit.onFailure === 'refuse' }),
-    recentErrors: monitors.errors.all,
-    servedInOutage: monitors.outage.oldest,
+    recentErrors: errors.all,
+    servedInOutage: outage.oldest,
     nodes: () => nodeStates(cluster),
     queueLimit: () => current().cluster.limits.queue,
-    growingQueues: monitors.queues.growing,
+    growingQueues: queues.growing,
     exhaustedFiles: parts.openFiles.exhausted,
     ...(recheckInterval && {
       tokenRecheck: () => ({ interval: recheckInterval(), configured: initial.access.tokens.recheck }),
@@ -117,6 +118,7 @@ export function buildProblemSources(parts: ConsoleParts): ProblemSources {
 
 /** `problems`: found in the sources. */
 export function buildEdgeView(parts: ConsoleParts, sources: ProblemSources, problems: EdgeView['problems']): EdgeView {
+  const { events, counts, access } = parts
   const { cache, handler } = parts.api
   const { explained } = cache
   const permissions = new Map<string, string>(
@@ -140,14 +142,29 @@ export function buildEdgeView(parts: ConsoleParts, sources: ProblemSources, prob
       read: (entry, caller) => readEntry(explained, entry, caller),
     },
     drains: createNodeDrains(parts),
-    permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown',
+    events: { on: events.on, requests: events.requests, totals: counts, recordStages: events.recordStages },
+    report: parts.reported.add,
+    access: { permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown', rolesOf: access.rolesOf },
   }
 }
 
-export function recordersOf({ monitors, history, costs }: ConsoleParts): Recorders {
-  const { traffic, tail, records, joins } = monitors
-  return { traffic, tail, records, joins, history, costs }
+/** What a plugin adds to the report of this replica, which is created before the plugins. */
+export function createReported() {
+  let added: ReplicaReport | undefined
+  const report: ReplicaReport = {
+    rates: () => added?.rates() ?? NO_RATES,
+    joined: () => added?.joined() ?? [],
+    costs: { report: () => added?.costs.report(), offer: (reports) => added?.costs.offer(reports) },
+    events: { report: () => added?.events.report(), offer: (reports) => added?.events.offer(reports) },
+  }
+  const add = (part: ReplicaReport): void => {
+    added = part
+  }
+  return { report, add }
 }
+
+/** Replicas of other versions need these members. */
+const NO_RATES = { perSecond: 0, cacheablePerSecond: 0, callsPerSecond: 0, savedPerSecond: 0, failuresPerSecond: 0 }
 
 export interface ConsoleParts extends Base, Observed {
   readonly cluster: Cluster
@@ -155,6 +172,7 @@ export interface ConsoleParts extends Base, Observed {
   readonly api: Api
   readonly openFiles: OpenFiles
   readonly capacity: CapacityMonitor
+  readonly reported: ReturnType<typeof createReported>
   readonly ready: () => Readiness
   readonly reload: () => ReloadStatus
   readonly certificates: Certificates
@@ -226,15 +244,15 @@ const ROUTE = '/api/nodes/:node/drain'
 
 const MIN_DURATION_MS = 1000
 
-/** Drains of nodes, with events in the charts. Their audit records have the route of the operations listener. */
+/** Drains of nodes. Their audit records have the route of the operations listener. */
 function createNodeDrains({
   audit,
   cluster: { drains },
-  history,
+  emit,
 }: {
   readonly audit: Pick<Audit, 'record'>
   readonly cluster: Pick<Cluster, 'drains'>
-  readonly history: Pick<ConsoleHistory, 'recordEvent'>
+  readonly emit: Pick<Base['emit'], 'operation'>
 }): NodeDrains {
   const { areShared } = drains
   const appliesTo = areShared ? 'allReplicas' : 'thisReplica'
@@ -243,7 +261,7 @@ function createNodeDrains({
     const ofEdge = { request: randomUUID(), caller: by, client: '', method: 'DELETE', route: ROUTE } as const
     // The node has returned already: a record that cannot be written is counted and logged.
     audit.record({ ...ofEdge, params: { node }, query }, async () => undefined).catch(() => undefined)
-    history.recordEvent({ kind: 'return', text: node })
+    emit.operation({ kind: 'return', text: node })
   })
   const describe = (method: 'PUT' | 'DELETE', node: string, { caller, client, requestId }: PurgeCaller) =>
     ({ request: requestId, caller: caller.name, client, method, route: ROUTE, params: { node } }) as const
@@ -255,14 +273,14 @@ function createNodeDrains({
       const described = { ...describe('PUT', node, by), ...(Object.keys(query).length > 0 && { query }) }
       const request = { node, by: by.caller.name, confirmsMaster: confirm === 'master', reason, duration }
       const drain = await audit.record(described, () => drains.drain(request))
-      history.recordEvent({ kind: 'drain', text: [node, drain?.reason].filter(Boolean).join(': ') })
+      emit.operation({ kind: 'drain', text: [node, drain?.reason].filter(Boolean).join(': ') })
       const { reason: given, until } = drain ?? {}
       const end = until && { until: new Date(until).toISOString() }
       return { node, drained: true, appliesTo, ...(given && { reason: given }), ...end }
     },
     putBack: async (node, by): Promise<DrainResult> => {
       await audit.record(describe('DELETE', node, by), () => drains.putBack(node))
-      history.recordEvent({ kind: 'return', text: node })
+      emit.operation({ kind: 'return', text: node })
       return { node, drained: false, appliesTo }
     },
   }
@@ -273,4 +291,28 @@ function parseDrainDuration(text: string): number {
   const duration = validate(text) ? Number(parse?.(text, '')) : 0
   if (duration >= MIN_DURATION_MS) return duration
   throw new EdgeError(604, `. for must be ${description}, at least 1s and at most 24 days`)
+}
+
+/** What the console, a package of this repository, exports. An installation may leave it out. */
+interface ConsoleModule {
+  readonly consolePlugin: FastifyPluginAsync<{ readonly view: EdgeView; readonly folder: string | undefined }>
+}
+
+const SOURCE = /\/src\/app\/[^/]+$/
+
+/** Beside the built program, or the sources while the sources run (tests). */
+const CONSOLE = new URL(
+  SOURCE.test(import.meta.url)
+    ? `../../packages/console/server/index${extname(import.meta.url)}`
+    : '../console-server/index.js',
+  import.meta.url,
+)
+
+/** Returns the part with the console if it is installed. It is no static import: the edge starts without it. */
+export async function loadConsole(view: EdgeView): Promise<OperationsPart> {
+  if (!existsSync(CONSOLE)) return noConsolePart
+  const { consolePlugin }: ConsoleModule = await import(CONSOLE.href)
+  return async (app) => {
+    await app.register(consolePlugin, { view, folder: builtFolder('console') })
+  }
 }

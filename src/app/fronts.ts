@@ -9,7 +9,6 @@ import { rightsNeeded, v4Contract as v4Records, withManagerUsers } from '../cont
 import { parseName } from '../core/endpoint-names.ts'
 import { EdgeError, Problem } from '../core/errors.ts'
 import type { Handler } from '../core/request.ts'
-import type { RecordStages } from '../core/trace.ts'
 import { createAuthenticator } from '../http/admit.ts'
 import { BodyBudget } from '../http/body-budget.ts'
 import { addressOfRequests, clientAddress } from '../http/client-address.ts'
@@ -39,7 +38,6 @@ export type Fronts = Awaited<ReturnType<typeof buildFronts>>
 interface FrontParts extends Base {
   readonly access: Access
   readonly cluster: Cluster
-  readonly recordStages: RecordStages
   readonly kindOf: KindOf
   readonly handler: Handler
   readonly acceptedTokens: AcceptedTokens | undefined
@@ -53,21 +51,8 @@ interface FrontSettings {
 
 /** Rejects with an `Error` for the operator if the certificate or a setting cannot be used. */
 export async function buildFronts(parts: FrontParts) {
-  const {
-    settings,
-    access,
-    audit,
-    cluster,
-    shared,
-    log,
-    emit,
-    traces,
-    recordStages,
-    kindOf,
-    handler,
-    acceptedTokens,
-    callerRights,
-  } = parts
+  const { settings, access, audit, cluster, shared, log, emit, traces, kindOf, handler, acceptedTokens, callerRights } =
+    parts
   const { initial, current, derive } = settings
   const { listen } = initial
   const { addressOf, isKnown } = addressOfRequests(
@@ -115,7 +100,7 @@ export async function buildFronts(parts: FrontParts) {
       observe: emit.request,
       onRejected: audit.onRejected,
       ...(traces && { beginTrace: createTraceStarter(derive, traces) }),
-      recordStages,
+      recordStages: parts.events.beginStages,
       server: listener.fastify,
       log,
       bodies,

@@ -21,7 +21,7 @@ import { buildAccess } from './access.ts'
 import { buildApi } from './api.ts'
 import { type Base, buildBase } from './base.ts'
 import { buildCluster } from './cluster.ts'
-import { buildEdgeView, buildProblemSources, buildReplicas, compareReplicaSettings } from './console.ts'
+import { buildEdgeView, buildProblemSources, buildReplicas, compareReplicaSettings, createReported } from './console.ts'
 import type { Front } from './fronts.ts'
 import { createLog, type LogDestination, type LogOutput, toLog } from './log.ts'
 import { type LaterParts, observeTraffic, watchCapacity } from './observed.ts'
@@ -65,7 +65,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}) {
   const lifecycle: Lifecycle = { isDraining: false, clientPorts: [] }
   const reloader = createReloader({ ...options, config: settings, log })
   const parts = await buildParts(settings, output, { ...options, lifecycle, reloader })
-  const { cluster, shared, replica, replicas, capacity, api, audit, operations, history } = parts
+  const { cluster, shared, replica, replicas, capacity, api, audit, operations, emit } = parts
   const close = async (spanFlushMs?: number): Promise<void> => {
     reloader.close()
     await parts.close(spanFlushMs)
@@ -104,7 +104,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}) {
         const [url = '', secondUrl] = await Promise.all(api.fronts.map(open))
         const urls = [url, ...(secondUrl === undefined ? [] : [secondUrl])]
         lifecycle.clientPorts = api.fronts.map(({ contract }, at) => ({ contract, url: urls[at] ?? '' }))
-        history.recordEvent({ kind: 'start' })
+        emit.operation({ kind: 'start' })
         return { operationsUrl, url, ...(secondUrl !== undefined && { secondUrl }) }
       } catch (error) {
         await close()
@@ -149,23 +149,28 @@ async function buildParts(
   const { emit, events, audit, traces, replica, shared } = base
   const cluster = await connectCluster(base, later, times)
   const access = await buildAccess(base, cluster, async (name) => later.api?.acceptedTokens?.beginLogin(name))
-  const observed = observeTraffic(base, cluster, later)
-  const { monitors, history } = observed
-  const api = await buildApi({ ...base, cluster, access, recordStages: monitors.records.recordStages })
+  const observed = observeTraffic(base, cluster)
+  const { counts, queues } = observed
+  const api = await buildApi({ ...base, cluster, access })
   later.api = api
   const ready = () => readinessOf({ isDraining: lifecycle.isDraining, contacts: cluster.contacts })
   const capacity = watchCapacity(api, replica, times.capacityInterval)
   const openFiles = await watchOpenFiles(base)
   const comparison = compareReplicaSettings(base, access, times.reportInterval)
-  const reported = { ...base, ...observed, cluster, ready, capacity, openFiles }
-  const replicas = buildReplicas({ ...reported, settings: comparison }, times.reportInterval)
+  const reported = createReported()
+  const described = { ...base, ...observed, cluster, ready, capacity, openFiles, reported }
+  const replicas = buildReplicas({ ...described, settings: comparison }, times.reportInterval)
   later.replicas = replicas
   const certificates = await createCertificates(settings)
   const clientPorts = () => lifecycle.clientPorts
-  const shown = { ...reported, access, api, replicas, comparison, certificates, clientPorts }
+  const shown = { ...described, access, api, replicas, comparison, certificates, clientPorts }
   const operated = { ...shown, reload: reloader.status }
   const sources = buildProblemSources(operated)
-  const problems = watchProblems({ find: () => problemsOf(sources), totals: monitors.traffic.totals })
+  const totals = () => {
+    events.requests.drain()
+    return counts.sums()
+  }
+  const problems = watchProblems({ find: () => problemsOf(sources), totals })
   const view = buildEdgeView(operated, sources, problems.current)
   const { app, listener, metrics } = await buildOperations(operated, view)
   const close = async (spanFlushMs = SPAN_FLUSH_MS): Promise<void> => {
@@ -179,13 +184,12 @@ async function buildParts(
     capacity.stop()
     openFiles.stop()
     problems.stop()
-    history.stop()
-    monitors.close()
+    queues.stop()
     metrics.close()
   }
   const { uncaughtConnectionError: countUncaughtError } = emit
   const flushLog = events.requests.drain
-  const started = { cluster, shared, replica, replicas, capacity, api, audit, operations: { app, listener }, history }
+  const started = { cluster, shared, replica, replicas, capacity, api, audit, operations: { app, listener }, emit }
   return { ...started, countUncaughtError, flushLog, close }
 }
 

@@ -1,11 +1,5 @@
-/** What operators are shown of requests, calls and nodes: from the first one on, so it is created before anything serves. */
+/** What is observed of requests, calls and nodes: from the first one on, so it is created before anything serves. */
 import { isDeepStrictEqual } from 'node:util'
-import { CallerCounts } from '../admin/console/caller-counts.ts'
-import { ConsoleCosts } from '../admin/console/costs.ts'
-import { ConsoleHistory } from '../admin/console/history.ts'
-import { createLiveTail } from '../admin/console/live-tail.ts'
-import { RequestRecords } from '../admin/console/request-records.ts'
-import { createRecentJoins, createTraffic } from '../admin/console/traffic.ts'
 import { readMemory } from '../replicas/memory.ts'
 import type { RedisReplica } from '../replicas/replica.ts'
 import { type CapacityMonitor, createCapacityMonitor } from '../status/capacity.ts'
@@ -14,7 +8,7 @@ import { createQueueTrends } from '../status/queue-trends.ts'
 import { createRecentErrors } from '../status/recent-errors.ts'
 import type { Replicas } from '../status/replicas.ts'
 import { createServedInOutage } from '../status/served-in-outage.ts'
-import { type EdgeEvents, RequestCounts } from '../telemetry/events.ts'
+import { RequestCounts } from '../telemetry/events.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { Api } from './api.ts'
 import type { Base } from './base.ts'
@@ -27,44 +21,20 @@ export interface LaterParts {
 
 export type Observed = ReturnType<typeof observeTraffic>
 
-export function observeTraffic(base: Base, cluster: Cluster, later: LaterParts) {
-  const { settings, name, events, replica } = base
-  const counts = new RequestCounts()
-  const monitors = createMonitors(events, cluster, counts)
-  const others = replica && (() => later.replicas?.others())
-  const history = new ConsoleHistory({ name, rates: monitors.traffic.rates, others })
-  events.on(history)
-  settings.onReload((next) => {
-    const isChanged = !isDeepStrictEqual(next, settings.current())
-    return isChanged ? () => history.recordEvent({ kind: 'reload' }) : () => undefined
-  })
-  const callers = new CallerCounts()
-  events.on(callers)
-  const costs = new ConsoleCosts(events.requests, callers)
-  return { counts, monitors, history, costs }
-}
-
-/** What the console shows of requests and calls. `counts`: counts requests when the traffic passes them on. */
-export function createMonitors(
-  { on, requests }: Pick<EdgeEvents, 'on' | 'requests'>,
+export function observeTraffic(
+  { settings, events: { on, emit } }: Pick<Base, 'settings' | 'events'>,
   cluster: Pick<Cluster, 'status' | 'outageFor'>,
-  counts: RequestCounts,
 ) {
-  const traffic = createTraffic({ counts, requests })
-  const records = new RequestRecords(requests)
-  const tail = createLiveTail(records)
-  const joins = createRecentJoins()
+  const counts = new RequestCounts()
   const errors = createRecentErrors()
   const outage = createServedInOutage(() => cluster.outageFor() !== undefined)
   const queues = createQueueTrends(cluster.status)
-  const unsubscribes = [on(traffic), on(records), on(joins), on(errors), on(outage)]
-  const close = (): void => {
-    for (const unsubscribe of unsubscribes) unsubscribe()
-    tail.close()
-    records.close()
-    queues.stop()
-  }
-  return { traffic, tail, joins, errors, outage, records, queues, close }
+  for (const listeners of [counts, errors, outage]) on(listeners)
+  settings.onReload((next) => {
+    const isChanged = !isDeepStrictEqual(next, settings.current())
+    return isChanged ? () => emit.operation({ kind: 'reload' }) : () => undefined
+  })
+  return { counts, errors, outage, queues }
 }
 
 /** Connects the view of the cache's capacity with the store and Redis. */

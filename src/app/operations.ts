@@ -3,8 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
-import { accountPart, consolePart } from '../admin/console/index.ts'
-import { createOperationsListener, metricsPart } from '../admin/listener.ts'
+import { createOperationsListener, metricsPart, problemsPart } from '../admin/listener.ts'
 import { referencePart } from '../admin/reference.ts'
 import { createIssuer, type Issuer, type IssuerSettings } from '../admin/sessions/issuer.ts'
 import { createErrorPages, readCookie, SESSION_COOKIE, type SessionPorts } from '../admin/sessions/page-parts.ts'
@@ -24,7 +23,7 @@ import type { EdgeView } from '../status/edge-view.ts'
 import type { Problem } from '../status/problem-types.ts'
 import { DEGRADATION_REASONS, degradationsOf } from '../status/problems.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
-import { type ConsoleParts, recordersOf } from './console.ts'
+import { type ConsoleParts, loadConsole } from './console.ts'
 import { toLog } from './log.ts'
 import { builtFolder, commit, version } from './process.ts'
 
@@ -50,9 +49,9 @@ export async function buildOperations(parts: ConsoleParts, view: EdgeView) {
       signIn,
       parts: [
         ...(sessions ? [sessionPart(sessions)] : []),
-        accountPart(access.rolesOf),
+        problemsPart(view.problems),
         referencePart(api.descriptions, builtFolder('reference')),
-        consolePart(view, recordersOf(parts), builtFolder('console')),
+        await loadConsole(view),
         ...(isMetricsOpen ? [] : [scraped]),
       ],
     },

@@ -22,6 +22,7 @@ export interface EventListeners {
   redisStep?(event: RedisStepEvent): void
   /** The name of an event of the Redis store, such as `unreachable` or `reachable`. */
   storeEvent?(event: string): void
+  operation?(event: OperationEvent): void
   /** The code of an error of a single connection that no code had handled; the process went on. */
   uncaughtConnectionError?(code: string): void
 }
@@ -98,6 +99,16 @@ export function copyRequest(event: RequestEvent, record: RequestRecord): void {
   record.rejectedWith = event.rejectedWith
   record.isOfListener = event.isOfListener
   record.message = event.message
+}
+
+/**
+ * `start`: the edge listens · `reload`: changed settings took effect · `drain`: an operator drained a node · `return`: a
+ * drained node was put back, by an operator or at the end of the drain.
+ */
+export interface OperationEvent {
+  readonly kind: 'start' | 'reload' | 'drain' | 'return'
+  /** The node of a drain, with the reason, or of a return. */
+  readonly text?: string
 }
 
 export type RequestMessage = 'request' | 'request not answered: connection closed'

@@ -83,4 +83,4 @@ export interface Span extends Trace {
  * Begins to record the stages of a request for the console, beside its trace. A request that is recorded already
  * continues its record.
  */
-export type RecordStages = (requestId: string, trace: Span | undefined) => Span
+export type RecordStages = (requestId: string, trace: Span | undefined) => Span | undefined

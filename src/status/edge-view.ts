@@ -1,10 +1,14 @@
-/** The edge as the console and the operations listener see it: what they read, and the little that they change. */
+/** The edge as plugins see it, such as the operators' console: what they read, and the little that they change. */
 import type { IndexEntry, PurgeCost, SnapshotState } from '../core/cache.ts'
+import type { EventListeners, RequestEvent } from '../core/events.ts'
+import type { LatencyHistogram } from '../core/latency-histogram.ts'
 import type { Caller } from '../core/request.ts'
 import type { CacheIndex, EntryContents } from '../core/response.ts'
+import type { RecordStages } from '../core/trace.ts'
 import type { DrainResult } from './node-types.ts'
-import type { Problem } from './problem-types.ts'
+import type { Problem, Totals } from './problem-types.ts'
 import type { ProblemSources } from './problems/sources.ts'
+import type { ReplicaReport } from './replicas.ts'
 import type { ClientPort, Explanation, PurgeRequest, PurgeResult } from './view-types.ts'
 
 export interface EdgeView {
@@ -17,14 +21,49 @@ export interface EdgeView {
   readonly cluster: Pick<ProblemSources, 'nodes' | 'layoutMixture' | 'replicas' | 'servedInOutage'>
   readonly cache: CacheView
   readonly drains: NodeDrains
-  /** Returns the permission that a read of the endpoint needs. */
-  permissionOf(endpoint: string): string
+  readonly events: EventsView
+  /** Adds to what this replica reports to the others. */
+  report(part: ReplicaReport): void
+  readonly access: {
+    /** Returns the permission that a read of the endpoint needs. */
+    permissionOf(endpoint: string): string
+    /** Returns `undefined` if only the permissions of the caller are known. */
+    rolesOf(caller: Caller): readonly string[] | undefined
+  }
+}
+
+export interface EventsView {
+  /** Calls the listeners for each event from now on. Returns the function that removes them. They must not block. */
+  on(listeners: EventListeners): () => void
+  readonly requests: LastRequests
+  readonly totals: RequestTotals
+  /** Passes the stages of each request that begins from now on to this recorder, until it is replaced. */
+  recordStages(record: RecordStages | undefined): void
+}
+
+/** The last requests of this process, in the order of their end. */
+export interface LastRequests {
+  /** Passes the requests that have ended to their listeners, which otherwise get them at the end of this turn. */
+  drain(): void
+  /** Returns the requests since this time (milliseconds since 1970), newest first. */
+  newest(oldestAt: number): Iterable<RequestEvent>
+  find(id: string): RequestEvent | undefined
+  /** Releases the requests from before this time. */
+  forget(oldestAt: number): void
+}
+
+/** The counts since the start, of the requests that were passed to the listeners. */
+export interface RequestTotals {
+  /** `times`: the latencies of the requests. */
+  sums(): Totals & { readonly times: LatencyHistogram }
+  /** Returns the counts of a cache group. */
+  group(name: string): { readonly hits: number; readonly misses: number }
 }
 
 export interface CacheView {
   readonly state: ProblemSources['cache']
   readonly capacity: ProblemSources['capacity']
-  readonly index: CacheIndex
+  readonly index: Pick<CacheIndex, 'list' | 'purgeCount'>
   /** Returns the snapshots of collections whose rows this replica has. */
   snapshots(): readonly SnapshotState[]
   /** Purges the named entries, or previews the purge. Writes the same audit record as `DELETE /cache`. Rejects with an EdgeError. */

@@ -62,6 +62,11 @@ export interface Problem extends FoundProblem {
   readonly meanwhile: Meanwhile
 }
 
+/** `GET /api/problems`. The most severe problems come first. */
+export interface Problems {
+  readonly problems: readonly Problem[]
+}
+
 /** Differences of the totals of the same meaning. */
 export interface Meanwhile extends Pick<Totals, 'stale' | 'queued'> {
   /** Responses with a 5xx status. */

@@ -10,19 +10,23 @@ type ExchangeReports = (
   report: string,
 ) => Promise<readonly { readonly text: string; readonly ago: number }[] | undefined>
 
+/** What a plugin adds to the report of this replica. The rates are those of the last seconds. */
+export interface ReplicaReport extends Readonly<Record<'costs' | 'events', Exchanged>> {
+  rates(): Rates
+  joined(): readonly JoinedResponse[]
+}
+
 /** What this replica reports. */
-interface ReplicaSelf extends Readonly<Record<ExchangedName, Exchanged>> {
+interface ReplicaSelf extends ReplicaReport, Readonly<Record<'settings', Exchanged>> {
   readonly name: string
   readonly version: string
   ready(): boolean
   draining(): boolean
   /** The contact of this replica with the nodes, from which the others conclude whether a replica is cut off. */
   contact(): Pick<ReplicaSummary, 'failing' | 'answered'>
-  rates(): Rates
   /** Returns the state of its local tier; undefined if nothing is stored. */
   local(): LocalState | undefined
   nodes(): readonly ReportedNode[]
-  joined(): readonly JoinedResponse[]
   /** The list of nodes that one replica reads for all: what this replica has read, and where those of others go. */
   readonly nodeList: {
     lastRead(): unknown
@@ -32,7 +36,7 @@ interface ReplicaSelf extends Readonly<Record<ExchangedName, Exchanged>> {
 }
 
 /** A part of the report that another module makes, and checks in the reports of others. */
-interface Exchanged {
+export interface Exchanged {
   report(): unknown
   /** Undefined: Redis is unreachable. */
   offer(reports: readonly unknown[] | undefined): void

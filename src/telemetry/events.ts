@@ -3,8 +3,16 @@
  * that have ended pass through a ring of the last ones. `RequestCounts` counts them since the start, for /metrics and the
  * console, in histograms that are fine enough for the buckets of both.
  */
-import { copyRequest, type EventListeners, type RequestEvent, RequestRecord } from '../core/events.ts'
+import {
+  copyRequest,
+  type EventListeners,
+  type NodeCallEvent,
+  type RequestEvent,
+  RequestRecord,
+  wasSent,
+} from '../core/events.ts'
 import { BUCKET_BOUNDS_MS, bucketOf, LatencyHistogram } from '../core/latency-histogram.ts'
+import type { RecordStages } from '../core/trace.ts'
 import type { HistogramCounts } from './metrics/read-histogram.ts'
 
 export interface EdgeEvents {
@@ -16,6 +24,9 @@ export interface EdgeEvents {
    */
   on(listeners: EventListeners): () => void
   readonly requests: RequestRing
+  /** Begins the stages of a request, as the recorder of stages does. Undefined: there is none. */
+  readonly beginStages: RecordStages
+  recordStages(record: RecordStages | undefined): void
 }
 
 /** A listener has thrown `error` for an event of this kind; the other listeners get it nevertheless. */
@@ -24,6 +35,7 @@ type OnListenerError = (error: unknown, kind: keyof EventListeners, requestId?: 
 export function createEdgeEvents(onError: OnListenerError = rethrow): EdgeEvents {
   const requests = new RequestRing((error, { requestId }) => onError(error, 'request', requestId))
   let all: readonly EventListeners[] = []
+  let stages: RecordStages | undefined
   /** The caller of an emitter has its own work to do, which must not end with an error of a listener. */
   const emitterOf = <Kind extends keyof EventListeners>(kind: Kind): Required<EventListeners>[Kind] => {
     const emit = (event: never): void => {
@@ -47,6 +59,7 @@ export function createEdgeEvents(onError: OnListenerError = rethrow): EdgeEvents
       cache: emitterOf('cache'),
       redisStep: emitterOf('redisStep'),
       storeEvent: emitterOf('storeEvent'),
+      operation: emitterOf('operation'),
       uncaughtConnectionError: emitterOf('uncaughtConnectionError'),
     },
     on: (listeners) => {
@@ -58,6 +71,10 @@ export function createEdgeEvents(onError: OnListenerError = rethrow): EdgeEvents
       }
     },
     requests,
+    beginStages: (requestId, trace) => stages?.(requestId, trace),
+    recordStages: (record) => {
+      stages = record
+    },
   }
 }
 
@@ -185,9 +202,15 @@ function createCell({ method, route, group, status, cache }: RequestEvent) {
   }
 }
 
+/** A call to a node with a free slot takes less, also on a busy machine. */
+const MIN_QUEUE_TIME_MS = 10
+
+/** Counts the requests, and the calls to nodes, since the start. */
 export class RequestCounts {
   /** The cells of each route, of which there are few: to compare their labels costs less than further lookups. */
   readonly #routes = new Map<string, RequestCell[]>()
+  #calls = 0
+  #queued = 0
 
   readonly request = (event: RequestEvent): void => {
     const cell = this.#cellOf(event)
@@ -200,11 +223,16 @@ export class RequestCounts {
     cell.counts[bucket] = (cell.counts[bucket] ?? 0) + 1
   }
 
+  readonly nodeCall = (call: NodeCallEvent): void => {
+    if (call.queueTime > MIN_QUEUE_TIME_MS) this.#queued += 1
+    if (wasSent(call)) this.#calls += 1
+  }
+
   get cells(): readonly RequestCell[] {
     return [...this.#routes.values()].flat()
   }
 
-  /** Returns the sums of all requests, with their latencies. `saved`: milliseconds of node time that hits saved. */
+  /** Returns the sums of all requests and calls, with the latencies of the requests. */
   sums() {
     const sums = { requests: 0, hits: 0, cacheable: 0, saved: 0, failures: 0, stale: 0 }
     const times = new LatencyHistogram()
@@ -217,7 +245,7 @@ export class RequestCounts {
       sums.saved += fetchTime
       for (const [at, bucket] of CONSOLE_BUCKETS.entries()) times.addTo(bucket, counts[at] ?? 0)
     }
-    return { ...sums, times }
+    return { ...sums, calls: this.#calls, queued: this.#queued, times }
   }
 
   group(name: string): { readonly hits: number; readonly misses: number } {

@@ -1,8 +1,14 @@
-import { createTraffic, type Traffic } from '../../src/admin/console/traffic.ts'
+import { createTraffic, type Traffic } from '../../packages/console/server/traffic.ts'
 import { RequestCounts } from '../../src/telemetry/events.ts'
 
 /** Traffic whose requests do not come through a ring. `clock`: monotonic milliseconds. */
-export function trafficOf(clock: () => number): Traffic {
-  const requests = { drain: () => undefined }
-  return createTraffic({ counts: new RequestCounts(), requests, clock })
+export function trafficOf(clock: () => number): Traffic & Pick<RequestCounts, 'request'> {
+  const totals = new RequestCounts()
+  const traffic = createTraffic({ totals, requests: { drain: () => undefined }, clock })
+  const { request } = totals
+  const nodeCall: Traffic['nodeCall'] = (call) => {
+    totals.nodeCall(call)
+    traffic.nodeCall(call)
+  }
+  return { ...traffic, request, nodeCall }
 }

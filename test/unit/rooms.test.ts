@@ -103,10 +103,7 @@ const table: Readonly<Record<string, Room>> = {
   },
   // What is wrong with the edge, whether it is ready, and what replicas report to each other.
   status: { rooms: ['core'], packages: ['ajv', 'fastify', 'typebox'], never: [...NETWORK, 'node:fs'] },
-  admin: {
-    rooms: ['core', 'collections', 'status'],
-    packages: ['fastify', '@fastify/static', 'openid-client', 'typebox', 'yaml'],
-  },
+  admin: { rooms: ['core', 'status'], packages: ['fastify', '@fastify/static', 'openid-client', 'yaml'] },
   // Runs at build time: writes the documents of both contracts from their records, and their pages.
   'packages/reference': {
     rooms: ['contracts', 'core/endpoint-names', 'core/errors'],
@@ -114,8 +111,14 @@ const table: Readonly<Record<string, Room>> = {
   },
   // The operators' page runs in a browser. It knows the edge only by the types of the console API, and what follows from them.
   'packages/console': {
-    rooms: ['admin/console/*-types', 'admin/console/explained-url', 'status/*-types'],
+    rooms: ['packages/console/server/*-types', 'packages/console/server/explained-url', 'status/*-types'],
     packages: ['preact', '@preact/signals', 'uplot', '@tanstack/virtual-core'],
+  },
+  // The console API and what it records: a plugin of the operations listener, which sees the edge through `EdgeView`.
+  'packages/console/server': {
+    rooms: ['admin/listener', 'admin/sign-in', 'collections', 'core', 'status'],
+    packages: ['fastify', '@fastify/static', 'typebox'],
+    never: [...NETWORK.filter((name) => name !== 'node:http'), 'node:fs'],
   },
   config: { rooms: ['core'], packages: ['yaml', 'typebox', 'ajv'] },
   // What a request means, not how the edge serves it: the simulated cluster takes the place of the manager.
@@ -177,8 +180,8 @@ const table: Readonly<Record<string, Room>> = {
   // what `check` tries.
   'packages/tools/commands': {
     rooms: [
-      'admin/console/*-types',
-      'admin/console/explained-url',
+      'packages/console/server/*-types',
+      'packages/console/server/explained-url',
       'app/cluster',
       'app/process',
       'contracts/endpoint',
@@ -217,7 +220,7 @@ const table: Readonly<Record<string, Room>> = {
 const UNRESTRICTED = ['app', 'server', 'cli']
 const PACKAGES = readdirSync('packages')
 /** The folders of all sources. */
-const SOURCES = ['src', ...PACKAGES.map((name) => `packages/${name}/src`)]
+const SOURCES = ['src', ...PACKAGES.map((name) => `packages/${name}/src`), 'packages/console/server']
 const IMPORT =
   /^\s*(?:import|export)\s[^'"`]*?from\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|^\s*import\s*['"]([^'"]+)['"]/gm
 
@@ -328,7 +331,8 @@ t.test('each package declares what it imports, in the version of the edge', asyn
   const edge = declaredBy('package.json')
   for (const name of PACKAGES) {
     const declared = declaredBy(join('packages', name, 'package.json'))
-    const imported = sources(`packages/${name}/src`)
+    const imported = SOURCES.filter((folder) => folder.startsWith(`packages/${name}/`))
+      .flatMap(sources)
       .flatMap(importsOf)
       .filter((specifier) => !/^(?:node:|\.)/.test(specifier))
     for (const each of new Set(imported.map(packageOf))) t.ok(declared[each], `packages/${name}/package.json: ${each}`)
@@ -346,7 +350,8 @@ t.test('an import that the table forbids is found', async (t) => {
   t.match(fault('src/pipeline.ts', 'fastify'), /must not import the package/)
   t.match(fault('src/contracts/endpoint.ts', '../core/request.ts'), /must not import core/)
   t.match(fault('src/collections/grammar.ts', 'node:http'), /must never import/)
-  t.match(fault('packages/console/src/app.tsx', '../../../src/admin/console/recorders.ts'), /must not import admin/)
+  t.match(fault('packages/console/src/app.tsx', '../server/recorders.ts'), /must not import packages/)
+  t.match(fault('packages/console/server/history.ts', '../../../src/cache/index.ts'), /must not import cache/)
   t.match(fault('packages/simulator/src/world.ts', '../../../src/core/request.ts'), /must not import core/)
   t.match(fault('packages/simulator/src/world.ts', './commands/demo.ts'), /must not import packages/)
 })

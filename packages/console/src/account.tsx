@@ -1,6 +1,6 @@
 /** Who is signed in: the name in the header, and behind it the roles and the sign-out. */
 import { useSignal } from '@preact/signals'
-import type { Account, SignedOut } from '../../../src/admin/console/api-types.ts'
+import type { Account, SignedOut } from '../server/api-types.ts'
 import './account.css'
 import { callApi, signedOut, usePoll } from './api.ts'
 import { Dialog } from './dialog.tsx'

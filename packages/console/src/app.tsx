@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
-import type { Now } from '../../../src/admin/console/api-types.ts'
+import type { Now } from '../server/api-types.ts'
 import { AccountButton } from './account.tsx'
 import { contact, usePoll } from './api.ts'
 import { Dialog } from './dialog.tsx'

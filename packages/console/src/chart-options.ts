@@ -1,6 +1,6 @@
 /** How uPlot draws a chart of the history: axes, lines and event marks. */
 import uPlot from 'uplot'
-import type { EventKind, HistoryEvent } from '../../../src/admin/console/history-types.ts'
+import type { EventKind, HistoryEvent } from '../server/history-types.ts'
 import { eventLetters } from './event-names.ts'
 import { formatClock } from './format.ts'
 import { colourOf } from './theme.ts'

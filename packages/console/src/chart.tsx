@@ -2,7 +2,7 @@
 import type { Signal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
-import type { History } from '../../../src/admin/console/history-types.ts'
+import type { History } from '../server/history-types.ts'
 import {
   CHART_HEIGHT_PX,
   chartOptions,

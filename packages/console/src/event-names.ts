@@ -1,5 +1,5 @@
 /** The names of events in the charts and in the list below them. */
-import type { EventKind, HistoryEvent } from '../../../src/admin/console/history-types.ts'
+import type { EventKind, HistoryEvent } from '../server/history-types.ts'
 
 /** The letter of each kind in the charts. */
 export const eventLetters: Readonly<Record<EventKind, string>> = {

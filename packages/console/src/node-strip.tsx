@@ -1,5 +1,5 @@
 /** One line for each node: its state, its calls in flight and its queue. */
-import type { NodeLoad } from '../../../src/admin/console/api-types.ts'
+import type { NodeLoad } from '../server/api-types.ts'
 import { formatCount } from './format.ts'
 import { describeDrain, Load, NodeState } from './node-state.tsx'
 

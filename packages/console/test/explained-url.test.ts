@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseExplainedUrl } from '../../../src/admin/console/explained-url.ts'
+import { parseExplainedUrl } from '../server/explained-url.ts'
 
 const EDGE = 'https://edge.example:55000'
 const V3 = [{ contract: 'v3', url: EDGE }] as const

@@ -1,13 +1,9 @@
 /** Clusters of several replicas that share one real Redis and one simulated manager, with short intervals. */
 import type { Test } from 'tap'
 import { type Simulator, startSimulator } from '../../../packages/simulator/src/index.ts'
-import { CallerCounts } from '../../../src/admin/console/caller-counts.ts'
-import { ConsoleCosts } from '../../../src/admin/console/costs.ts'
-import { buildReplicas } from '../../../src/app/console.ts'
-import { createMonitors } from '../../../src/app/observed.ts'
+import { buildReplicas, createReported } from '../../../src/app/console.ts'
 import { RedisReplica } from '../../../src/replicas/replica.ts'
 import type { Replicas } from '../../../src/status/replicas.ts'
-import { createEdgeEvents, RequestCounts } from '../../../src/telemetry/events.ts'
 import { type Cluster, createCluster } from '../../../src/upstream/index.ts'
 import { type RedisServer, startRedis } from '../../support/redis.ts'
 
@@ -48,30 +44,15 @@ export async function edgeOf(t: Test): Promise<Edge> {
       discoverInterval: LIST_INTERVAL_MS,
       onListRead: () => replicas?.publish(),
     })
-    const monitors = createMonitors(createEdgeEvents(), cluster, new RequestCounts())
     const ready = () => ({ ok: true, reasons: [] })
-    const callers = new CallerCounts()
-    const costs = new ConsoleCosts({ drain: () => undefined }, callers)
     const capacity = { current: () => ({ shortages: [] }), sample: () => undefined, stop: () => undefined }
-    const history = { report: () => [], offer: () => undefined }
     const settings = { report: () => ({}), offer: () => undefined }
-    const parts = {
-      name: 'replica',
-      replica,
-      cluster,
-      monitors,
-      ready,
-      history,
-      costs,
-      capacity,
-      settings,
-    }
+    const parts = { name: 'replica', replica, cluster, ready, capacity, settings, reported: createReported() }
     replicas = buildReplicas(parts, REPORT_INTERVAL_MS)
     replicas?.publish()
     const kill = async () => {
       replicas?.stop()
       await cluster.close()
-      monitors.close()
     }
     t.teardown(async () => {
       await kill()

@@ -1,6 +1,6 @@
 /** A read that no stored response answered has its stages in the console, in both contracts. */
 import t from 'tap'
-import type { RequestDetails } from '../../../src/admin/console/request-types.ts'
+import type { RequestDetails } from '../../../packages/console/server/request-types.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
 import { v4Contract } from '../../../src/contracts/v4/index.ts'
 import { pathsOf, pathValues } from '../../support/sample-values.ts'

@@ -1,8 +1,8 @@
 import { get, type IncomingMessage } from 'node:http'
 import t from 'tap'
-import type { Now } from '../../../src/admin/console/api-types.ts'
-import type { EntryDetails, EntryPage, Groups } from '../../../src/admin/console/cache-types.ts'
-import type { History } from '../../../src/admin/console/history-types.ts'
+import type { Now } from '../../../packages/console/server/api-types.ts'
+import type { EntryDetails, EntryPage, Groups } from '../../../packages/console/server/cache-types.ts'
+import type { History } from '../../../packages/console/server/history-types.ts'
 import type { Nodes } from '../../../src/status/node-types.ts'
 import { sendRequests, startConsoleEdge, urls } from '../console/edge.ts'
 

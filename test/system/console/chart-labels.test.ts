@@ -1,7 +1,7 @@
 /** The labels of the charts, as they are drawn: whole, and apart from each other, whatever the values and the width. */
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import type { History } from '../../../src/admin/console/history-types.ts'
+import type { History } from '../../../packages/console/server/history-types.ts'
 import { openConsole, startBrowser } from './browser.ts'
 import { sendRequests, startConsoleEdge } from './edge.ts'
 

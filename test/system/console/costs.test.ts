@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { CallerCost, Costs } from '../../../src/admin/console/request-types.ts'
+import type { CallerCost, Costs } from '../../../packages/console/server/request-types.ts'
 import { type RunningEdge, startEdge } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'

@@ -1,7 +1,7 @@
 /** The charts of the console: ranges, replicas, values by pointer and keyboard, events, and their places on the screen. */
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import type { History } from '../../../src/admin/console/history-types.ts'
+import type { History } from '../../../packages/console/server/history-types.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'
 import { accessibilityViolations, openConsole, startBrowser } from './browser.ts'

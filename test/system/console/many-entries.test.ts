@@ -1,17 +1,17 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
-import type { EntryPage } from '../../../src/admin/console/cache-types.ts'
-import { CallerCounts } from '../../../src/admin/console/caller-counts.ts'
-import { ConsoleCosts } from '../../../src/admin/console/costs.ts'
-import { consolePart } from '../../../src/admin/console/index.ts'
-import { createLiveTail } from '../../../src/admin/console/live-tail.ts'
-import { RequestRecords } from '../../../src/admin/console/request-records.ts'
+import type { EntryPage } from '../../../packages/console/server/cache-types.ts'
+import { CallerCounts } from '../../../packages/console/server/caller-counts.ts'
+import { ConsoleCosts } from '../../../packages/console/server/costs.ts'
+import { consolePart } from '../../../packages/console/server/index.ts'
+import { createLiveTail } from '../../../packages/console/server/live-tail.ts'
+import { RequestRecords } from '../../../packages/console/server/request-records.ts'
 import { createOperationsListener } from '../../../src/admin/listener.ts'
 import { createMemoryStore, type MemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import type { IndexEntry } from '../../../src/core/cache.ts'
 import type { CacheIndex } from '../../../src/core/response.ts'
-import { createEdgeEvents } from '../../../src/telemetry/events.ts'
+import { createEdgeEvents, RequestCounts } from '../../../src/telemetry/events.ts'
 import { startRedis } from '../../support/redis.ts'
 import { storedResponse } from '../../support/stored-response.ts'
 import { trafficOf } from '../../support/traffic.ts'
@@ -204,7 +204,8 @@ async function fill(store: MemoryStore): Promise<void> {
 
 /** Serves the console over the index, without authentication. */
 async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void }): Promise<string> {
-  const records = new RequestRecords(createEdgeEvents().requests)
+  const { requests } = createEdgeEvents()
+  const records = new RequestRecords(requests)
   const tail = createLiveTail(records)
   const never = () => {
     throw new Error('not part of this test')
@@ -229,7 +230,9 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
         read: nothing,
       },
       drains: { areShared: false, drain: nothing, putBack: nothing },
-      permissionOf: () => 'agents:read',
+      events: { on: () => never, requests, totals: new RequestCounts(), recordStages: never },
+      report: never,
+      access: { permissionOf: () => 'agents:read', rolesOf: () => [] },
     },
     {
       traffic: trafficOf(() => performance.now()),

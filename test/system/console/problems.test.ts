@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import type { Problems } from '../../../src/admin/console/api-types.ts'
+import type { Problems } from '../../../src/status/problem-types.ts'
 import { eventually } from '../../support/eventually.ts'
 import { accessibilityViolations, openConsole, startBrowser } from './browser.ts'
 import { startConsoleEdge } from './edge.ts'

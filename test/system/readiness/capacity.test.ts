@@ -1,7 +1,7 @@
 /** How full Redis and the local tier are: in the metrics, in the console, and as problems. */
 import t from 'tap'
-import type { Problems } from '../../../src/admin/console/api-types.ts'
-import type { Capacity } from '../../../src/admin/console/cache-types.ts'
+import type { Capacity } from '../../../packages/console/server/cache-types.ts'
+import type { Problems } from '../../../src/status/problem-types.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'
 import { samplesOf, sumOf } from '../../support/scrape.ts'

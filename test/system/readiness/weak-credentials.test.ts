@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
-import type { Problems } from '../../../src/admin/console/api-types.ts'
+import type { Problems } from '../../../src/status/problem-types.ts'
 import { startEdge } from '../../support/edge.ts'
 import { reloadable } from '../reload/edge.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { History } from '../../../src/admin/console/history-types.ts'
+import type { History } from '../../../packages/console/server/history-types.ts'
 import { reloadable } from './edge.ts'
 
 t.test(

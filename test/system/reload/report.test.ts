@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Problems } from '../../../src/admin/console/api-types.ts'
+import type { Problems } from '../../../src/status/problem-types.ts'
 import { reloadable } from './edge.ts'
 
 t.test('settings that need a restart are named once in the log, in the console and in the metrics', async (t) => {

@@ -1,8 +1,8 @@
 import { Ajv } from 'ajv'
 import Fastify from 'fastify'
 import t from 'tap'
-import { consolePart } from '../../../src/admin/console/index.ts'
-import type { Recorders } from '../../../src/admin/console/recorders.ts'
+import { consolePart } from '../../../packages/console/server/index.ts'
+import type { Recorders } from '../../../packages/console/server/recorders.ts'
 import type { EdgeView } from '../../../src/status/edge-view.ts'
 
 t.test('every schema of the console API compiles without a warning, although a start compiles none', async (t) => {

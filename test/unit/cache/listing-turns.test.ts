@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createEntryList } from '../../../src/admin/console/cache-entries.ts'
+import { createEntryList } from '../../../packages/console/server/cache-entries.ts'
 import { cacheOperations } from '../../../src/cache/operations.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import { edgeRequest, lifetimes } from '../../support/edge-requests.ts'

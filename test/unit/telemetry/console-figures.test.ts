@@ -1,6 +1,6 @@
 /** The console and /metrics show the same figures, whatever the outcome of requests and calls to nodes. */
 import t from 'tap'
-import { createMonitors } from '../../../src/app/observed.ts'
+import { createTraffic } from '../../../packages/console/server/traffic.ts'
 import type { CacheOutcome } from '../../../src/core/cache.ts'
 import type { NodeFault } from '../../../src/core/node-faults.ts'
 import { createEdgeEvents, RequestCounts } from '../../../src/telemetry/events.ts'
@@ -34,7 +34,8 @@ const groups = ['agents', 'rules']
 function start(t: { teardown(end: () => unknown): unknown }) {
   const events = createEdgeEvents()
   const counts = new RequestCounts()
-  const monitors = createMonitors(events, { status: () => [], outageFor: () => undefined }, counts)
+  const traffic = createTraffic({ totals: counts, requests: events.requests })
+  for (const listeners of [counts, traffic]) events.on(listeners)
   const sources = { version: '1', commit: '', replica: 'r', groups, storeEvents: [], redis: false, requests: counts }
   const metrics = createMetrics({
     ...sources,
@@ -49,14 +50,14 @@ function start(t: { teardown(end: () => unknown): unknown }) {
     audit: () => ({ records: 0, failures: 0 }),
   })
   t.teardown(() => {
-    monitors.close()
+    traffic.stop()
     metrics.close()
   })
-  return { events, monitors, scrape: async () => samplesOf(await metrics.text()) }
+  return { events, traffic, scrape: async () => samplesOf(await metrics.text()) }
 }
 
 t.test('requests: number, hits, failures, saved time, and latencies', async (t) => {
-  const { events, monitors, scrape } = start(t)
+  const { events, traffic, scrape } = start(t)
   const sent = caches.flatMap((cache) =>
     statuses.flatMap((status) =>
       latencies.map((ms, at) => ({
@@ -66,7 +67,7 @@ t.test('requests: number, hits, failures, saved time, and latencies', async (t) 
     ),
   )
   for (const fields of sent) events.emit.request(requestEvent(fields))
-  const { requests, hits, cacheable, failures, saved } = monitors.traffic.totals()
+  const { requests, hits, cacheable, failures, saved } = traffic.totals()
   const samples = await scrape()
   const sum = (name: string, labels?: Record<string, string>) => sumOf(samples, name, labels)
   const byStatus = (...found: readonly string[]) =>
@@ -86,7 +87,7 @@ t.test('requests: number, hits, failures, saved time, and latencies', async (t) 
   )
   for (const group of groups) {
     const ofGroup = (status: string) => sum('edge_cache_requests_total', { group, status })
-    t.strictSame(monitors.traffic.group(group), { hits: ofGroup('hit') + ofGroup('stale'), misses: ofGroup('miss') })
+    t.strictSame(traffic.group(group), { hits: ofGroup('hit') + ofGroup('stale'), misses: ofGroup('miss') })
   }
   for (const le of ['0.0005', '0.001', '0.01', '0.05', '1', '30', '+Inf']) {
     const inBucket = sent.filter(({ ms }) => le === '+Inf' || ms / 1000 <= Number(le)).length
@@ -97,7 +98,7 @@ t.test('requests: number, hits, failures, saved time, and latencies', async (t) 
 })
 
 t.test('calls to nodes: sent ones, and those that were never sent', async (t) => {
-  const { events, monitors, scrape } = start(t)
+  const { events, traffic, scrape } = start(t)
   const call = { requestId: 'a', node: 'm', method: 'GET', route: '/agents', queueTime: 0 } as const
   for (const status of [200, 404, 503]) events.emit.nodeCall({ ...call, status, ms: 5 })
   for (const fault of faults) events.emit.nodeCall({ ...call, fault, ms: isSent[fault] ? 5 : 0 })
@@ -110,8 +111,8 @@ t.test('calls to nodes: sent ones, and those that were never sent', async (t) =>
     const unsent = fault === 'loginsBlocked' ? 2 : Number(!isSent[fault])
     t.equal(sum('edge_node_refused_total', { reason: fault }), unsent, `${fault} was not sent`)
   }
-  t.equal(monitors.traffic.totals().calls, sum(sent))
-  const { calls, failed, errorResponses } = monitors.traffic.node('m')
+  t.equal(traffic.totals().calls, sum(sent))
+  const { calls, failed, errorResponses } = traffic.node('m')
   t.equal(calls, sum(sent) - sum(sent, { error_type: 'cancelled' }), 'a call whose client disconnects is left out')
   t.equal(failed, calls - sum(sent, { error_type: '' }))
   t.equal(

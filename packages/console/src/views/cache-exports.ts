@@ -1,5 +1,5 @@
 /** Rows of the tables of the Cache view, for the export. */
-import type { EntryPage, EntrySummary, GroupSummary } from '../../../../src/admin/console/cache-types.ts'
+import type { EntryPage, EntrySummary, GroupSummary } from '../../server/cache-types.ts'
 import { callApi } from '../api.ts'
 import type { ExportRow } from '../export.ts'
 import type { TableExport } from '../export-buttons.tsx'

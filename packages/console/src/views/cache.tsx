@@ -1,8 +1,8 @@
 /** The cache: groups, entries, and an explanation of what it does with a URL. */
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import type { Now } from '../../../../src/admin/console/api-types.ts'
-import type { GroupSummary, Groups } from '../../../../src/admin/console/cache-types.ts'
+import type { Now } from '../../server/api-types.ts'
+import type { GroupSummary, Groups } from '../../server/cache-types.ts'
 import { usePoll } from '../api.ts'
 import { formatBytes, formatCount, formatDuration, formatPercent, NONE } from '../format.ts'
 import { navigate, route } from '../route.ts'

@@ -1,5 +1,5 @@
 /** How full the local tier of each replica and Redis are. */
-import type { Capacity } from '../../../../src/admin/console/cache-types.ts'
+import type { Capacity } from '../../server/cache-types.ts'
 import { usePoll } from '../api.ts'
 import type { ExportRow } from '../export.ts'
 import { formatBytes, formatCount, formatPercent, NONE } from '../format.ts'

@@ -1,6 +1,6 @@
 /** Who costs the manager what: the node time of all replicas by caller and by endpoint. */
 import type { ComponentChildren } from 'preact'
-import type { CallerCost, CostCounts, Costs, EndpointCost } from '../../../../src/admin/console/request-types.ts'
+import type { CallerCost, CostCounts, Costs, EndpointCost } from '../../server/request-types.ts'
 import { usePoll } from '../api.ts'
 import type { ExportRow } from '../export.ts'
 import { formatCount, formatDuration, formatPercent } from '../format.ts'

@@ -1,5 +1,5 @@
 /** Why the cache view shows no entries. */
-import type { Now } from '../../../../src/admin/console/api-types.ts'
+import type { Now } from '../../server/api-types.ts'
 import { formatCount, formatDuration } from '../format.ts'
 
 export interface EmptyCache {

@@ -1,8 +1,8 @@
 /** The entries of the cache. The edge searches and sorts them; the page renders only the visible rows. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { Now } from '../../../../src/admin/console/api-types.ts'
-import type { EntrySummary, Groups } from '../../../../src/admin/console/cache-types.ts'
+import type { Now } from '../../server/api-types.ts'
+import type { EntrySummary, Groups } from '../../server/cache-types.ts'
 import { ExportButtons } from '../export-buttons.tsx'
 import { Filters, SelectFilter, TextFilter } from '../filters.tsx'
 import { formatBytes, formatCount, formatDuration, formatStoredUrl } from '../format.ts'

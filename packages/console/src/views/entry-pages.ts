@@ -1,6 +1,6 @@
 /** Pages of the list of entries, fetched when they become visible. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { EntryPage, EntrySummary } from '../../../../src/admin/console/cache-types.ts'
+import type { EntryPage, EntrySummary } from '../../server/cache-types.ts'
 import { callApi } from '../api.ts'
 import { queryText } from '../route.ts'
 

@@ -1,5 +1,5 @@
 /** One entry in detail. */
-import type { EntryDetails, EntrySummary } from '../../../../src/admin/console/cache-types.ts'
+import type { EntryDetails, EntrySummary } from '../../server/cache-types.ts'
 import { usePoll } from '../api.ts'
 import { Contract } from '../contract.tsx'
 import { Dialog } from '../dialog.tsx'

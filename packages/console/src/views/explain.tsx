@@ -1,8 +1,8 @@
 /** Explains what the cache does with the next request for a URL. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { parseExplainedUrl } from '../../../../src/admin/console/explained-url.ts'
 import type { ClientPort, Explanation } from '../../../../src/status/view-types.ts'
+import { parseExplainedUrl } from '../../server/explained-url.ts'
 import { callApi } from '../api.ts'
 import { Contract } from '../contract.tsx'
 import { formatDuration } from '../format.ts'

@@ -1,6 +1,6 @@
 /** What the charts of the history show. */
 import { useSignal } from '@preact/signals'
-import type { History } from '../../../../src/admin/console/history-types.ts'
+import type { History } from '../../server/history-types.ts'
 import { Chart } from '../chart.tsx'
 import type { Line, Scale } from '../chart-options.ts'
 import { formatDuration, formatPercent, formatRate, formatWorkers } from '../format.ts'

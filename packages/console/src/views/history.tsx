@@ -1,5 +1,5 @@
 /** The history: its range and replica, the charts, and the events. */
-import { type History, RANGES, type Range } from '../../../../src/admin/console/history-types.ts'
+import { type History, RANGES, type Range } from '../../server/history-types.ts'
 import { usePoll } from '../api.ts'
 import { eventLetters, eventTitle } from '../event-names.ts'
 import { formatClock } from '../format.ts'

@@ -1,6 +1,7 @@
 /** All replicas of the edge, this one first, with the sum of their rates. */
-import type { Now } from '../../../../src/admin/console/api-types.ts'
+
 import type { Nodes, ReplicaSummary } from '../../../../src/status/node-types.ts'
+import type { Now } from '../../server/api-types.ts'
 import { formatAge, formatCount, formatDuration, formatPercent, formatRate } from '../format.ts'
 import { type Column, Table } from '../table.tsx'
 import { replicaRowOf } from './node-exports.ts'

@@ -1,7 +1,7 @@
 /** The event stream of the live tail, and the requests that it has delivered, newest first. */
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { TailBatch, TailRequest } from '../../../../src/admin/console/request-types.ts'
+import type { TailBatch, TailRequest } from '../../server/request-types.ts'
 import { signedOut } from '../api.ts'
 
 const MAX_SHOWN = 200

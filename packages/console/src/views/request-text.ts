@@ -1,5 +1,5 @@
 /** Texts of a request, for the list and for its details. */
-import type { TailRequest } from '../../../../src/admin/console/request-types.ts'
+import type { TailRequest } from '../../server/request-types.ts'
 
 /** Returns the route template, or the path of a request without a route. */
 export function pathOf({ route: template, path }: Pick<TailRequest, 'route' | 'path'>): string {

@@ -1,5 +1,5 @@
 /** One request in detail: its cache decision, its stages, and its calls to nodes. */
-import type { CallTime, RequestDetails, StageTime } from '../../../../src/admin/console/request-types.ts'
+import type { CallTime, RequestDetails, StageTime } from '../../server/request-types.ts'
 import { usePoll } from '../api.ts'
 import { Contract } from '../contract.tsx'
 import { Dialog } from '../dialog.tsx'

@@ -1,6 +1,6 @@
 /** The live tail of requests, newest first, filtered by the edge. Carries no query, body or secret. */
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
-import type { TailRequest } from '../../../../src/admin/console/request-types.ts'
+import type { TailRequest } from '../../server/request-types.ts'
 import './requests.css'
 import { contact } from '../api.ts'
 import type { ExportRow } from '../export.ts'

@@ -1,5 +1,5 @@
 /** The snapshots of collections in the memory of this replica, and the calls that they saved. */
-import type { SnapshotSummary } from '../../../../src/admin/console/cache-types.ts'
+import type { SnapshotSummary } from '../../server/cache-types.ts'
 import type { ExportRow } from '../export.ts'
 import { formatBytes, formatCount, formatStoredUrl } from '../format.ts'
 import { type Column, Table } from '../table.tsx'

@@ -1,6 +1,5 @@
 /** The commands that print what a running edge reports: `problems` and `explain`. */
-import type { Account, Now, Problems } from '../../../../src/admin/console/api-types.ts'
-import { parseExplainedUrl } from '../../../../src/admin/console/explained-url.ts'
+
 import { coloured, formatTime, printJson, printMeasured, printTable, singleLine } from '../../../../src/cli/output.ts'
 import { CommandError, print, printError } from '../../../../src/cli/terminal.ts'
 import type { Contract, WriteEndpoint } from '../../../../src/contracts/endpoint.ts'
@@ -8,8 +7,10 @@ import { bothContracts } from '../../../../src/contracts/index.ts'
 import { allows } from '../../../../src/core/access.ts'
 import { type NamedPath, nameOf, parseName } from '../../../../src/core/endpoint-names.ts'
 import { EXIT_CODES } from '../../../../src/server/exit.ts'
-import { describeMeanwhile, type Problem } from '../../../../src/status/problem-types.ts'
+import { describeMeanwhile, type Problem, type Problems } from '../../../../src/status/problem-types.ts'
 import type { Explanation } from '../../../../src/status/view-types.ts'
+import type { Account, Now } from '../../../console/server/api-types.ts'
+import { parseExplainedUrl } from '../../../console/server/explained-url.ts'
 import { type ConnectionOptions, type Operations, usageError, withOperations } from './edge-client.ts'
 
 interface ReportOptions extends ConnectionOptions {

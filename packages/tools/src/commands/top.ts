@@ -1,13 +1,5 @@
 /** `manager-edge top`: the busiest endpoints and callers, and the nodes, of one replica. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Now } from '../../../../src/admin/console/api-types.ts'
-import type {
-  CallerCost,
-  Costs,
-  EndpointCost,
-  TailBatch,
-  TailRequest,
-} from '../../../../src/admin/console/request-types.ts'
 import {
   coloured,
   createProgressLine,
@@ -17,6 +9,8 @@ import {
   singleLine,
 } from '../../../../src/cli/output.ts'
 import type { NodeSummary, Nodes } from '../../../../src/status/node-types.ts'
+import type { Now } from '../../../console/server/api-types.ts'
+import type { CallerCost, Costs, EndpointCost, TailBatch, TailRequest } from '../../../console/server/request-types.ts'
 import { type ConnectionOptions, type Operations, withOperations } from './edge-client.ts'
 
 export interface TopOptions extends ConnectionOptions {

@@ -1,5 +1,5 @@
 /** The requests of the last minutes by caller and endpoint, with the calls to nodes that they caused. Bounded in size. */
-import { type EventListeners, type NodeCallEvent, type RequestEvent, wasSent } from '../../core/events.ts'
+import { type EventListeners, type NodeCallEvent, type RequestEvent, wasSent } from '../../../src/core/events.ts'
 import type { CallerCost, CostCounts, EndpointCost } from './request-types.ts'
 
 const MINUTE_MS = 60_000

@@ -1,6 +1,6 @@
 /** What the requests of the last minutes cost the nodes, by caller and endpoint. */
 import { Type } from 'typebox'
-import { validatorOf } from '../../status/validation.ts'
+import { validatorOf } from '../../../src/status/validation.ts'
 import { type CallerCounts, shortenName, sumOf } from './caller-counts.ts'
 import type { CallerCost, CostCounts, Costs, EndpointCost } from './request-types.ts'
 

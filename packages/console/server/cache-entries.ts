@@ -1,12 +1,12 @@
 /** The entries of the cache, searched, sorted and in pages, for the console. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
-import { compileMatching } from '../../collections/collect.ts'
-import { cacheEntries } from '../../collections/sources.ts'
-import { type IndexEntry, shownEntry } from '../../core/cache.ts'
-import { growingLru } from '../../core/recently-used.ts'
-import type { CacheIndex } from '../../core/response.ts'
-import { selectFirst } from '../../core/turns.ts'
+import { compileMatching } from '../../../src/collections/collect.ts'
+import { cacheEntries } from '../../../src/collections/sources.ts'
+import { type IndexEntry, shownEntry } from '../../../src/core/cache.ts'
+import { growingLru } from '../../../src/core/recently-used.ts'
+import type { CacheIndex } from '../../../src/core/response.ts'
+import { selectFirst } from '../../../src/core/turns.ts'
 import type { EntryPage } from './cache-types.ts'
 
 const text = Type.Optional(Type.String({ maxLength: 2048 }))

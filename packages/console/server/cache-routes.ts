@@ -1,13 +1,13 @@
 /** Console API of the cache: groups, entries, one entry in detail, explain, and purge. */
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { type IndexEntry, shownEntry } from '../../core/cache.ts'
-import { EdgeError } from '../../core/errors.ts'
-import type { Caller } from '../../core/request.ts'
-import type { EntryContents } from '../../core/response.ts'
-import type { EdgeView } from '../../status/edge-view.ts'
-import type { PurgeRequest, PurgeResult } from '../../status/view-types.ts'
-import { requirePermission } from '../sign-in.ts'
+import { requirePermission } from '../../../src/admin/sign-in.ts'
+import { type IndexEntry, shownEntry } from '../../../src/core/cache.ts'
+import { EdgeError } from '../../../src/core/errors.ts'
+import type { Caller } from '../../../src/core/request.ts'
+import type { EntryContents } from '../../../src/core/response.ts'
+import type { EdgeView } from '../../../src/status/edge-view.ts'
+import type { PurgeRequest, PurgeResult } from '../../../src/status/view-types.ts'
 import { createEntryList, type EntryQuery, entryQuery, refresh, selectionQuery } from './cache-entries.ts'
 import type { EntryBody, EntryDetails, GroupSummary, Groups, Selection } from './cache-types.ts'
 import type { Recorders } from './recorders.ts'
@@ -39,11 +39,7 @@ const purgeBody = Type.Object(
 )
 const explainQuery = Type.Object({ url: Type.String({ minLength: 1, maxLength: 8192 }) })
 
-export function registerCacheRoutes(
-  app: FastifyInstance,
-  { cache, permissionOf }: EdgeView,
-  { traffic }: Recorders,
-): void {
+export function registerCacheRoutes(app: FastifyInstance, { cache, access }: EdgeView, { traffic }: Recorders): void {
   const entries = createEntryList(cache.index)
   app.get<{ Querystring: { refresh?: boolean } }>(
     '/api/groups',
@@ -81,7 +77,7 @@ export function registerCacheRoutes(
       const found = await entries.find(params.key)
       if (found === undefined) throw new EdgeError(603, '. The cache has no entry with this key')
       const { row, age } = found
-      return detailsOf(row, age, await readFor(cache, row, caller), permissionOf(row.endpoint))
+      return detailsOf(row, age, await readFor(cache, row, caller), access.permissionOf(row.endpoint))
     },
   )
   app.get<{ Querystring: { url: string } }>(

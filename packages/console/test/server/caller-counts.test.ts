@@ -1,7 +1,7 @@
 /** The bounds of what is counted by caller. Beyond them nothing is lost but the names. */
 import t from 'tap'
-import { CallerCounts } from '../../../../src/admin/console/caller-counts.ts'
-import { requestEvent } from '../../../support/request-event.ts'
+import { requestEvent } from '../../../../test/support/request-event.ts'
+import { CallerCounts } from '../../server/caller-counts.ts'
 
 const START = Date.UTC(2026, 0, 1)
 

@@ -1,9 +1,9 @@
 /** Node time by caller and endpoint. */
 import t from 'tap'
-import { CallerCounts } from '../../../../src/admin/console/caller-counts.ts'
-import { ConsoleCosts } from '../../../../src/admin/console/costs.ts'
 import type { NodeCallEvent } from '../../../../src/core/events.ts'
-import { requestEvent } from '../../../support/request-event.ts'
+import { requestEvent } from '../../../../test/support/request-event.ts'
+import { CallerCounts } from '../../server/caller-counts.ts'
+import { ConsoleCosts } from '../../server/costs.ts'
 
 const START = Date.UTC(2026, 0, 1)
 

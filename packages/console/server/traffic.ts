@@ -1,14 +1,11 @@
-/**
- * Recent traffic for the console: counts that can be added, and the rates and latencies that follow from them; cache groups,
- * nodes, joined responses. Bounded in size.
- */
-import { type EventListeners, type JoinEvent, type NodeCallEvent, wasSent } from '../../core/events.ts'
-import { LatencyHistogram } from '../../core/latency-histogram.ts'
-import { systemClock } from '../../core/timing.ts'
-import type { JoinedResponse, Rates } from '../../status/node-types.ts'
-import type { Totals } from '../../status/problem-types.ts'
+/** Recent traffic for the console: rates and latencies, cache groups, nodes, joined responses. Bounded in size. */
+import { type EventListeners, type JoinEvent, type NodeCallEvent, wasSent } from '../../../src/core/events.ts'
+import { LatencyHistogram } from '../../../src/core/latency-histogram.ts'
+import { systemClock } from '../../../src/core/timing.ts'
+import type { LastRequests, RequestTotals } from '../../../src/status/edge-view.ts'
+import type { JoinedResponse, Rates } from '../../../src/status/node-types.ts'
+import type { Totals } from '../../../src/status/problem-types.ts'
 import type { GroupSummary } from './cache-types.ts'
-import type { LastRequests } from './request-records.ts'
 
 const SECOND_MS = 1000
 
@@ -49,13 +46,12 @@ function ratesBy(rateOf: (name: RateName) => number): Record<RateName, number> {
   return Object.fromEntries(RATE_NAMES.map((name) => [name, rateOf(name)])) as Record<RateName, number>
 }
 
-/** Returns the rates over periods of together `durationMs` milliseconds. */
-function ratesOf(periods: readonly Counts[], durationMs: number): Rates {
-  const sums = periods.reduce((sum, period) => addCounts(sum, period), emptyCounts())
-  const [p50, p99] = [sums.times.quantile(0.5), sums.times.quantile(0.99)]
+/** Returns the rates of what was counted in `durationMs` milliseconds. */
+function ratesOf(counted: Counts, durationMs: number): Rates {
+  const [p50, p99] = [counted.times.quantile(0.5), counted.times.quantile(0.99)]
   return {
-    ...ratesBy((name) => (sums[PER_SECOND[name]] * SECOND_MS) / durationMs),
-    ...(sums.cacheable > 0 && { hitRatio: sums.hits / sums.cacheable }),
+    ...ratesBy((name) => (counted[PER_SECOND[name]] * SECOND_MS) / durationMs),
+    ...(counted.cacheable > 0 && { hitRatio: counted.hits / counted.cacheable }),
     ...(p50 !== undefined && { p50 }),
     ...(p99 !== undefined && { p99 }),
   }
@@ -81,7 +77,7 @@ export function sumRates(all: readonly Rates[]): Rates {
   }
 }
 
-export interface Traffic extends Required<Pick<EventListeners, 'request' | 'nodeCall' | 'cache'>> {
+export interface Traffic extends Required<Pick<EventListeners, 'nodeCall' | 'cache'>> {
   /** Returns the rates of the last `RATES_PERIOD_MS`. */
   rates(): Rates
   totals(): Totals
@@ -89,57 +85,50 @@ export interface Traffic extends Required<Pick<EventListeners, 'request' | 'node
   group(name: string): Pick<GroupSummary, 'hits' | 'misses' | 'divergence'>
   /** Returns the calls to a node in the last five minutes. */
   node(name: string): NodeTraffic
+  /** Notes the totals, from which the rates follow. Called each second. */
+  sample(): void
+  stop(): void
 }
 
-const RATE_SECONDS = 10
-export const RATES_PERIOD_MS = RATE_SECONDS * SECOND_MS
+export const RATES_PERIOD_MS = 10_000
 const MINUTE_MS = 60_000
 const NODE_MINUTES = 5
-/** A call to a node with a free slot takes less, also on a busy machine. */
-const MIN_QUEUE_TIME_MS = 10
 const MAX_JOINS = 20
 
-/** The counts of all requests since the start. */
-export interface RequestTotals extends Required<Pick<EventListeners, 'request'>> {
-  sums(): Omit<Counts, 'calls' | 'queued'>
-  group(name: string): { readonly hits: number; readonly misses: number }
-}
-
 export interface TrafficOptions {
-  /** Counts requests when this module passes them on. */
-  readonly counts: RequestTotals
+  readonly totals: RequestTotals
   readonly requests: Pick<LastRequests, 'drain'>
   /** Monotonic milliseconds. */
   readonly clock?: () => number
 }
 
-export function createTraffic(options: TrafficOptions): Traffic {
-  const { counts, requests, clock = systemClock.elapsed } = options
-  let [calls, queued] = [0, 0]
-  const readTotals = (): Counts => ({ ...counts.sums(), calls, queued })
-  const seconds = new Periods(RATE_SECONDS + 1, SECOND_MS, readTotals)
+/** Reads the totals each second: a request enters nothing here. */
+export function createTraffic({ totals, requests, clock = systemClock.elapsed }: TrafficOptions): Traffic {
+  const readTotals = (): Counts => {
+    requests.drain()
+    return totals.sums()
+  }
+  /** Oldest first. The first one is at least as old as the period of the rates, as soon as this process is. */
+  const samples: { readonly at: number; readonly counts: Counts }[] = []
+  const sample = (): void => {
+    const at = clock()
+    samples.push({ at, counts: readTotals() })
+    while (samples[1] !== undefined && samples[1].at <= at - RATES_PERIOD_MS) samples.shift()
+  }
+  sample()
+  const timer = setInterval(sample, SECOND_MS).unref()
   const nodes = new Map<string, NodeWindow>()
   const divergences = new Map<string, NonNullable<GroupSummary['divergence']>>()
-  const startedAt = clock()
 
   return {
-    request(event) {
-      seconds.advance(event.endedAt)
-      counts.request(event)
-    },
+    sample,
+    stop: () => clearInterval(timer),
     nodeCall(call) {
-      if (call.queueTime > MIN_QUEUE_TIME_MS) queued += 1
-      if (!wasSent(call)) return
-      // The requests that have ended before belong to earlier periods.
-      requests.drain()
-      const now = clock()
-      seconds.advance(now)
-      calls += 1
       // The call of a client that has disconnected shows nothing about the node.
-      if (call.fault === 'cancelled') return
+      if (!wasSent(call) || call.fault === 'cancelled') return
       const window = nodes.get(call.node) ?? new NodeWindow()
       nodes.set(call.node, window)
-      window.add(now, call)
+      window.add(clock(), call)
     },
     cache(event) {
       if (event.kind !== 'verified' || event.outcome === 'inconclusive') return
@@ -150,21 +139,20 @@ export function createTraffic(options: TrafficOptions): Traffic {
       })
     },
     rates() {
-      requests.drain()
       const now = clock()
-      // The current second has not ended and would lower the rates.
-      const covered = Math.min(RATES_PERIOD_MS, Math.max(SECOND_MS, now - startedAt))
-      return ratesOf(seconds.before(now, RATE_SECONDS), covered)
+      const start = samples.findLast(({ at }) => at <= now - RATES_PERIOD_MS) ?? samples[0]
+      const counted = start === undefined ? emptyCounts() : addCounts(readTotals(), start.counts, -1)
+      // The counts of a moment would be extreme rates.
+      return ratesOf(counted, Math.max(SECOND_MS, now - (start?.at ?? now)))
     },
     totals: () => {
-      requests.drain()
       const { times: _, ...sums } = readTotals()
       return sums
     },
     group: (name) => {
       requests.drain()
       const divergence = divergences.get(name)
-      return { ...counts.group(name), ...(divergence && { divergence }) }
+      return { ...totals.group(name), ...(divergence && { divergence }) }
     },
     node: (name) => (nodes.get(name) ?? new NodeWindow()).read(clock()),
   }

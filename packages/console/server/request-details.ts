@@ -1,9 +1,9 @@
 /** Derives the details of a request from its record, when an operator opens it. */
 
-import { forwardReasons, isStaleIfError, OUTAGE, WITHOUT_REDIS } from '../../core/cache.ts'
-import { type ErrorCode, errorTable } from '../../core/errors.ts'
-import type { NodeCallEvent, RequestEvent } from '../../core/events.ts'
-import type { SpanAttributes } from '../../core/trace.ts'
+import { forwardReasons, isStaleIfError, OUTAGE, WITHOUT_REDIS } from '../../../src/core/cache.ts'
+import { type ErrorCode, errorTable } from '../../../src/core/errors.ts'
+import type { NodeCallEvent, RequestEvent } from '../../../src/core/events.ts'
+import type { SpanAttributes } from '../../../src/core/trace.ts'
 import { type FoundRequest, type Measurements, type StageRecord, tailRequestOf } from './request-records.ts'
 import type { CacheDecision, CallTime, RequestDetails, StageTime } from './request-types.ts'
 

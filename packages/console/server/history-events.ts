@@ -1,7 +1,7 @@
 /** The events of the last hour, of this replica and of those that exchange reports with it. */
 import { type Static, Type } from 'typebox'
-import type { CacheEvent, EventListeners, InvalidationCause } from '../../core/events.ts'
-import { validatorOf } from '../../status/validation.ts'
+import type { CacheEvent, EventListeners, InvalidationCause, OperationEvent } from '../../../src/core/events.ts'
+import { validatorOf } from '../../../src/status/validation.ts'
 import { EVENT_KINDS, type HistoryEvent } from './history-types.ts'
 
 export const HOUR_MS = 3_600_000
@@ -35,7 +35,7 @@ const reportSchema = Type.Array(
 /** Other programs may write to this Redis, so a report is validated before it is used. */
 const isReport = validatorOf(reportSchema)
 
-export class HistoryEvents implements Required<Pick<EventListeners, 'ejection' | 'cache'>> {
+export class HistoryEvents implements Required<Pick<EventListeners, 'ejection' | 'cache' | 'operation'>> {
   readonly #replica: string
   readonly #now: () => number
   #own: readonly HistoryEvent[] = []
@@ -45,6 +45,10 @@ export class HistoryEvents implements Required<Pick<EventListeners, 'ejection' |
   constructor(replica: string, now: () => number) {
     this.#replica = shortened(replica)
     this.#now = now
+  }
+
+  operation(event: OperationEvent): void {
+    this.recordEvent(event)
   }
 
   recordEvent({ kind, text }: Pick<HistoryEvent, 'kind' | 'text'>): void {

@@ -1,5 +1,5 @@
 /** What an operator may paste into the field of Explain, or give to the command: a path, a full URL, or a line of a log. */
-import type { ClientPort } from '../../status/view-types.ts'
+import type { ClientPort } from '../../../src/status/view-types.ts'
 
 export interface ExplainedUrl {
   /** Path and query, percent-encoded; of the v4 contract with `v4:` in front. */

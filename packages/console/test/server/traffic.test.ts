@@ -1,9 +1,9 @@
 import t from 'tap'
-import { createRecentJoins } from '../../../../src/admin/console/traffic.ts'
 import type { CacheOutcome } from '../../../../src/core/cache.ts'
 import type { NodeCallEvent, RequestEvent } from '../../../../src/core/events.ts'
-import { requestEvent } from '../../../support/request-event.ts'
-import { trafficOf } from '../../../support/traffic.ts'
+import { requestEvent } from '../../../../test/support/request-event.ts'
+import { trafficOf } from '../../../../test/support/traffic.ts'
+import { createRecentJoins } from '../../server/traffic.ts'
 
 /** When the next request ends. */
 const time = { at: 0, endedAt: 0 }
@@ -36,6 +36,7 @@ t.test('rates, totals and group counts add up the request and node call events',
     traffic.request(ended('miss', 300))
     traffic.nodeCall(nodeCallEvent())
     time.endedAt += 1000
+    traffic.sample()
   }
   const rates = traffic.rates()
   t.match(rates, { perSecond: 4, callsPerSecond: 1, failuresPerSecond: 0, hitRatio: 0.75 })

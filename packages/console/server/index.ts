@@ -1,24 +1,39 @@
-/** The operators' console: its page under `/console/`, and its API under `/api`: here the caller, single requests and the history. */
-import type { FastifyInstance } from 'fastify'
+/**
+ * The operators' console, a plugin for the operations listener: its page under `/console/`, and its API under `/api`: here the
+ * caller, single requests and the history.
+ */
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { Type } from 'typebox'
-import { EdgeError } from '../../core/errors.ts'
-import type { Caller } from '../../core/request.ts'
-import type { CapacityState } from '../../status/capacity.ts'
-import type { EdgeView } from '../../status/edge-view.ts'
-import type { ReplicaSummary } from '../../status/node-types.ts'
-import { type OperationsPart, pagePolicy, registerLatePages } from '../listener.ts'
+import { type OperationsPart, pagePolicy, registerLatePages } from '../../../src/admin/listener.ts'
+import { EdgeError } from '../../../src/core/errors.ts'
+import type { CapacityState } from '../../../src/status/capacity.ts'
+import type { EdgeView } from '../../../src/status/edge-view.ts'
+import type { ReplicaSummary } from '../../../src/status/node-types.ts'
 import type { Account } from './api-types.ts'
 import { registerCacheRoutes } from './cache-routes.ts'
 import type { Capacity } from './cache-types.ts'
 import { type History, type HistoryQuery, RANGES } from './history-types.ts'
 import { registerLiveRoutes, registerNodeRoutes } from './live-routes.ts'
-import type { Recorders } from './recorders.ts'
+import { createRecorders, type Recorders } from './recorders.ts'
 import { requestDetailsOf } from './request-details.ts'
 import type { Costs, RequestDetails } from './request-types.ts'
 
-/** `folder`: the folder of the built page. Undefined if the build has none. */
+export interface ConsoleOptions {
+  readonly view: EdgeView
+  /** The folder of the built page. Undefined if the build has none. */
+  readonly folder: string | undefined
+}
+
+/** Records requests from now on, until the listener closes. */
+export const consolePlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { view, folder }) => {
+  const recorders = createRecorders(view)
+  app.addHook('onClose', async () => recorders.close())
+  await consolePart(view, recorders, folder)(app)
+}
+
 export function consolePart(view: EdgeView, recorders: Recorders, folder: string | undefined): OperationsPart {
   return (app) => {
+    registerAccountRoute(app, view)
     registerLiveRoutes(app, view, recorders)
     registerNodeRoutes(app, view, recorders)
     registerRequestRoute(app, recorders)
@@ -63,21 +78,19 @@ function registerPage(app: FastifyInstance, folder: string | undefined): void {
   })
 }
 
-/** `/api/me`: who the caller is, with which roles, and whether the caller can sign out. `rolesOf` returns `undefined` if only the permissions are known. */
-export function accountPart(rolesOf: (caller: Caller) => readonly string[] | undefined): OperationsPart {
-  return (app) => {
-    app.get('/api/me', async ({ caller }): Promise<Account> => {
-      const { name, permissions, session } = caller
-      const issuer = session?.issuer
-      return {
-        user: session?.user ?? name,
-        ...(issuer !== undefined && { issuer: new URL(issuer).host }),
-        roles: rolesOf(caller) ?? null,
-        permissions,
-        ...(session && { session: { endsIn: Math.max(0, session.expiresAt - Date.now()) } }),
-      }
-    })
-  }
+/** `/api/me`: who the caller is, with which roles, and whether the caller can sign out. */
+function registerAccountRoute(app: FastifyInstance, { access }: EdgeView): void {
+  app.get('/api/me', async ({ caller }): Promise<Account> => {
+    const { name, permissions, session } = caller
+    const issuer = session?.issuer
+    return {
+      user: session?.user ?? name,
+      ...(issuer !== undefined && { issuer: new URL(issuer).host }),
+      roles: access.rolesOf(caller) ?? null,
+      permissions,
+      ...(session && { session: { endsIn: Math.max(0, session.expiresAt - Date.now()) } }),
+    }
+  })
 }
 
 const UUID = '^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$'

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { createEntryList } from '../../../../src/admin/console/cache-entries.ts'
 import type { IndexEntry } from '../../../../src/core/cache.ts'
-import { eventually } from '../../../support/eventually.ts'
+import { eventually } from '../../../../test/support/eventually.ts'
+import { createEntryList } from '../../server/cache-entries.ts'
 
 const row = (key: string): IndexEntry => ({
   key,

@@ -1,10 +1,9 @@
 /** The history of the console over several replicas, with a clock of the test. */
 import t, { type Test } from 'tap'
-import { ConsoleHistory, type HistoryOptions } from '../../../../src/admin/console/history.ts'
-import type { Traffic } from '../../../../src/admin/console/traffic.ts'
 import type { ReplicaSummary } from '../../../../src/status/node-types.ts'
-import { requestEvent } from '../../../support/request-event.ts'
-import { trafficOf } from '../../../support/traffic.ts'
+import { requestEvent } from '../../../../test/support/request-event.ts'
+import { trafficOf } from '../../../../test/support/traffic.ts'
+import { ConsoleHistory, type HistoryOptions } from '../../server/history.ts'
 
 const START = 1_763_000_040_000
 /** Monotonic time of the start, which is no multiple of an interval. */
@@ -17,7 +16,7 @@ const wallClock = () => START + clock.elapsed - ELAPSED
 
 type Other = Pick<ReplicaSummary, 'name' | 'rates'>
 interface Replica {
-  readonly traffic: Traffic
+  readonly traffic: ReturnType<typeof trafficOf>
   readonly history: ConsoleHistory
   readonly report: () => Other
 }
@@ -35,11 +34,14 @@ function send({ traffic }: Replica, count: number, ms: number): void {
   for (let each = 0; each < count; each++) traffic.request(event)
 }
 
-/** Each replica looks once in a second whether an interval has ended. */
+/** Each replica notes its totals once in a second, and looks whether an interval has ended. */
 function pass(ms: number, ...replicas: readonly Replica[]): void {
   for (const end = clock.elapsed + ms; clock.elapsed < end; ) {
     clock.elapsed += Math.min(SECOND, end - clock.elapsed)
-    for (const { history } of replicas) history.update()
+    for (const { traffic, history } of replicas) {
+      traffic.sample()
+      history.update()
+    }
   }
 }
 

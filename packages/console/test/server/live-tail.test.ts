@@ -1,11 +1,11 @@
 import { EventEmitter, once } from 'node:events'
 import t from 'tap'
-import { createLiveTail, type LiveTail, type TailFilter } from '../../../../src/admin/console/live-tail.ts'
-import { RequestRecords } from '../../../../src/admin/console/request-records.ts'
-import type { TailBatch } from '../../../../src/admin/console/request-types.ts'
 import type { RequestEvent } from '../../../../src/core/events.ts'
 import { createEdgeEvents } from '../../../../src/telemetry/events.ts'
-import { requestEvent } from '../../../support/request-event.ts'
+import { requestEvent } from '../../../../test/support/request-event.ts'
+import { createLiveTail, type LiveTail, type TailFilter } from '../../server/live-tail.ts'
+import { RequestRecords } from '../../server/request-records.ts'
+import type { TailBatch } from '../../server/request-types.ts'
 
 const failed = (requestId: string, overrides: Partial<RequestEvent> = {}): RequestEvent =>
   requestEvent({ requestId, route: '/rules', group: 'rules', status: 503, cache: 'miss', ...overrides })

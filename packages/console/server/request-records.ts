@@ -3,9 +3,10 @@
  * hits by the number of all requests after them, other requests by their own number and bytes. A hit has no record: its
  * fields are those in the ring of the last requests.
  */
-import type { EventListeners, JoinEvent, NodeCallEvent, RequestEvent } from '../../core/events.ts'
-import { systemClock } from '../../core/timing.ts'
-import type { RecordStages, Span, SpanAttributes, StageName, Trace } from '../../core/trace.ts'
+import type { EventListeners, JoinEvent, NodeCallEvent, RequestEvent } from '../../../src/core/events.ts'
+import { systemClock } from '../../../src/core/timing.ts'
+import type { Span, SpanAttributes, StageName, Trace } from '../../../src/core/trace.ts'
+import type { LastRequests } from '../../../src/status/edge-view.ts'
 import type { TailRequest } from './request-types.ts'
 
 /** A stage as it was measured. Times are of the monotonic clock, in milliseconds. */
@@ -32,17 +33,6 @@ export interface FoundRequest {
   readonly event: RequestEvent
   /** Absent: nothing was measured, as for a hit. */
   readonly measured?: Measurements
-}
-
-/** The last requests of this process, in the order of their end. */
-export interface LastRequests {
-  /** Passes the requests that have ended to their listeners, which otherwise get them at the end of this turn. */
-  drain(): void
-  /** Returns the requests since this time (milliseconds since 1970), newest first. */
-  newest(oldestAt: number): Iterable<RequestEvent>
-  find(id: string): RequestEvent | undefined
-  /** Releases the requests from before this time. */
-  forget(oldestAt: number): void
 }
 
 export interface RecordsOptions {
@@ -122,7 +112,7 @@ export class RequestRecords implements Required<Pick<EventListeners, 'request' |
     this.#grow(record, PART_BYTES * event.nodes.length)
   }
 
-  readonly recordStages: RecordStages = (requestId, trace) => {
+  readonly recordStages = (requestId: string, trace: Span | undefined): Span => {
     const record = this.#runningOf(requestId)
     const addStage = (stage: StageRecord) => this.#addItem(record, record.stages, stage)
     return new RecordedSpan({ now: this.#elapsed, addStage }, trace)

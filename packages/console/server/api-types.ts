@@ -1,8 +1,8 @@
 /** JSON bodies of the console API (`/api/…` of the operations listener). Times are milliseconds, sizes are bytes. */
 
-import type { NodeSummary, Rates } from '../../status/node-types.ts'
-import type { CacheState, Problem, Totals } from '../../status/problem-types.ts'
-import type { ClientPort } from '../../status/view-types.ts'
+import type { NodeSummary, Rates } from '../../../src/status/node-types.ts'
+import type { CacheState, Problem, Totals } from '../../../src/status/problem-types.ts'
+import type { ClientPort } from '../../../src/status/view-types.ts'
 
 /** `GET /api/now`. */
 export interface Now {
@@ -56,9 +56,4 @@ export interface Account {
 export interface SignedOut {
   /** Where the browser goes: the page for signing in, or the page of the issuer that ends its session. */
   readonly next: string
-}
-
-/** `GET /api/problems`. The most severe problems come first. */
-export interface Problems {
-  readonly problems: readonly Problem[]
 }

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { requestDetailsOf } from '../../../../src/admin/console/request-details.ts'
-import { RequestRecords } from '../../../../src/admin/console/request-records.ts'
 import type { JoinEvent, NodeCallEvent, RequestEvent } from '../../../../src/core/events.ts'
 import { createEdgeEvents } from '../../../../src/telemetry/events.ts'
-import { requestEvent } from '../../../support/request-event.ts'
+import { requestEvent } from '../../../../test/support/request-event.ts'
+import { requestDetailsOf } from '../../server/request-details.ts'
+import { RequestRecords } from '../../server/request-records.ts'
 
 const MINUTE_MS = 60_000
 

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { createEntryList } from '../../../../src/admin/console/cache-entries.ts'
-import { startRedis } from '../../../support/redis.ts'
-import { fill } from '../../cache/stores/contract.ts'
-import { replica } from '../../cache/stores/replicas.ts'
+import { startRedis } from '../../../../test/support/redis.ts'
+import { fill } from '../../../../test/unit/cache/stores/contract.ts'
+import { replica } from '../../../../test/unit/cache/stores/replicas.ts'
+import { createEntryList } from '../../server/cache-entries.ts'
 
 const redis = await startRedis()
 t.teardown(() => redis.close())

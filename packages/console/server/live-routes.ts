@@ -2,12 +2,12 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { allows } from '../../core/access.ts'
-import { MAX_REASON_CHARS } from '../../core/drains.ts'
-import type { DrainOptions, EdgeView, PurgeCaller } from '../../status/edge-view.ts'
-import type { DrainResult, NodeState, NodeSummary, Nodes } from '../../status/node-types.ts'
-import { requirePermission } from '../sign-in.ts'
-import type { NodeLoad, Now, Problems } from './api-types.ts'
+import { requirePermission } from '../../../src/admin/sign-in.ts'
+import { allows } from '../../../src/core/access.ts'
+import { MAX_REASON_CHARS } from '../../../src/core/drains.ts'
+import type { DrainOptions, EdgeView, PurgeCaller } from '../../../src/status/edge-view.ts'
+import type { DrainResult, NodeState, NodeSummary, Nodes } from '../../../src/status/node-types.ts'
+import type { NodeLoad, Now } from './api-types.ts'
 import { type TailFilter, tailFilter } from './live-tail.ts'
 import type { Recorders } from './recorders.ts'
 import type { TailBatch } from './request-types.ts'
@@ -40,7 +40,6 @@ export function registerLiveRoutes(app: FastifyInstance, view: EdgeView, recorde
       totals: traffic.totals(),
     }
   })
-  app.get('/api/problems', async (): Promise<Problems> => ({ problems: view.problems() }))
   registerTail(app, recorders)
 }
 

@@ -1,0 +1,41 @@
+/** What the console records of requests, from the events of the edge. */
+import type { EdgeView } from '../../../src/status/edge-view.ts'
+import { CallerCounts } from './caller-counts.ts'
+import { ConsoleCosts } from './costs.ts'
+import { ConsoleHistory } from './history.ts'
+import { createLiveTail, type LiveTail } from './live-tail.ts'
+import { RequestRecords } from './request-records.ts'
+import { createRecentJoins, createTraffic, type RecentJoins, type Traffic } from './traffic.ts'
+
+export interface Recorders {
+  readonly traffic: Traffic
+  readonly history: Pick<ConsoleHistory, 'read'>
+  readonly costs: Pick<ConsoleCosts, 'read'>
+  readonly tail: LiveTail
+  readonly records: Pick<RequestRecords, 'find'>
+  readonly joins: Pick<RecentJoins, 'last'>
+}
+
+/** Records from now on, and adds to the report of this replica, until `close`. */
+export function createRecorders({ name, cluster, events, report }: EdgeView): Recorders & { close(): void } {
+  const { requests, totals } = events
+  const traffic = createTraffic({ totals, requests })
+  const records = new RequestRecords(requests)
+  const tail = createLiveTail(records)
+  const joins = createRecentJoins()
+  const history = new ConsoleHistory({ name, rates: traffic.rates, others: cluster.replicas })
+  const callers = new CallerCounts()
+  const costs = new ConsoleCosts(requests, callers)
+  const ends = [traffic, records, joins, history, callers].map((listeners) => events.on(listeners))
+  events.recordStages(records.recordStages)
+  report({ rates: traffic.rates, joined: joins.last, costs, events: history })
+  const close = (): void => {
+    for (const end of ends) end()
+    events.recordStages(undefined)
+    tail.close()
+    records.close()
+    traffic.stop()
+    history.stop()
+  }
+  return { traffic, tail, records, joins, history, costs, close }
+}
