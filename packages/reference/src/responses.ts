@@ -3,11 +3,11 @@
  * what the records name, and everything that these refer to.
  */
 import type { Endpoint, ResponseShape } from '../../../src/contracts/endpoint.ts'
-import { type Schema, schemaOf, schemas } from '../../../src/contracts/items/index.ts'
 import { errorTable } from '../../../src/core/errors.ts'
 import { allCodes, edgeCodes, failureCodes, managerCodes, otherRefusals, requestCodes } from './error-codes.ts'
 import managerErrors from './manager-errors.json' with { type: 'json' }
 import { type Json, sentences } from './parameters.ts'
+import { type Schema, schemaOf, schemas } from './schemas.ts'
 
 const PREFIX = '#/components/schemas/'
 const refTo = (name: string): Json => ({ $ref: PREFIX + name })

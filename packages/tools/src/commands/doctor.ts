@@ -6,22 +6,15 @@ import { lookup } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { Agent } from 'undici'
 import { readTls } from '../../../../src/app/cluster.ts'
-import { certificateFindings } from '../../../../src/cli/certificate-findings.ts'
 import { checkConnections, checkStart, withRedis } from '../../../../src/cli/check.ts'
-import {
-  coloured,
-  createProgressLine,
-  type Finding,
-  failure,
-  formatTime,
-  printJson,
-  singleLine,
-} from '../../../../src/cli/output.ts'
+import { type Finding, failure, printJson, singleLine } from '../../../../src/cli/output.ts'
 import { hostOf, redisPlaces } from '../../../../src/cli/places.ts'
 import { CommandError, loadCommandConfig, print, readTextFile } from '../../../../src/cli/terminal.ts'
 import type { Config } from '../../../../src/config/schema.ts'
 import { DEFAULT_TIMES } from '../../../../src/replicas/options.ts'
 import type { NodeTls } from '../../../../src/upstream/options.ts'
+import { certificateFindings } from './certificate-chains.ts'
+import { coloured, createProgressLine, formatTime } from './output.ts'
 
 export interface DoctorOptions {
   readonly config?: string

@@ -1,6 +1,6 @@
 /** The commands that change a running edge: `purge`, `drain` (takes a node out for maintenance) and `undrain`. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createProgressLine, formatBytes, formatTime, printMeasured, printTable } from '../../../../src/cli/output.ts'
+import { printTable } from '../../../../src/cli/output.ts'
 import { CommandError, print } from '../../../../src/cli/terminal.ts'
 import { durationFormat } from '../../../../src/config/formats.ts'
 import {
@@ -12,6 +12,7 @@ import {
 } from '../../../../src/status/node-types.ts'
 import type { PurgeNames, PurgeRequest, PurgeResult } from '../../../../src/status/view-types.ts'
 import { type ConnectionOptions, type Operations, usageError, withOperations } from './edge-client.ts'
+import { createProgressLine, formatBytes, formatTime, printMeasured } from './output.ts'
 
 interface ChangeOptions extends ConnectionOptions {
   readonly json?: true

@@ -1,6 +1,5 @@
 /** The commands that print what a running edge reports: `problems` and `explain`. */
-
-import { coloured, formatTime, printJson, printMeasured, printTable, singleLine } from '../../../../src/cli/output.ts'
+import { printJson, printTable, singleLine } from '../../../../src/cli/output.ts'
 import { CommandError, print, printError } from '../../../../src/cli/terminal.ts'
 import type { Contract, WriteEndpoint } from '../../../../src/contracts/endpoint.ts'
 import { bothContracts } from '../../../../src/contracts/index.ts'
@@ -12,6 +11,7 @@ import type { Explanation } from '../../../../src/status/view-types.ts'
 import type { Account, Now } from '../../../console/server/api-types.ts'
 import { parseExplainedUrl } from '../../../console/server/explained-url.ts'
 import { type ConnectionOptions, type Operations, usageError, withOperations } from './edge-client.ts'
+import { coloured, formatTime, printMeasured } from './output.ts'
 
 interface ReportOptions extends ConnectionOptions {
   readonly json?: true

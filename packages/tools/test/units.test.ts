@@ -1,5 +1,5 @@
 import t from 'tap'
-import { printMeasured } from '../../../src/cli/output.ts'
+import { printMeasured } from '../src/commands/output.ts'
 
 t.test('JSON of commands names the unit of each duration, also in nested rows', async (t) => {
   const { write } = process.stdout
