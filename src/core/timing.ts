@@ -76,14 +76,14 @@ export interface Deadline {
  */
 export function startDeadline(
   timeout: number | undefined,
-  client: AbortSignal,
+  client: AbortSignal | undefined,
   clock: () => number,
   late?: () => unknown,
 ): Deadline {
   const controller = new AbortController()
   const end = timeout === undefined ? Number.POSITIVE_INFINITY : clock() + timeout
   let hasExpired = false
-  const cancel = () => controller.abort(client.reason)
+  const cancel = () => controller.abort(client?.reason)
   const expire = () => {
     hasExpired ||= !controller.signal.aborted
     controller.abort(late?.())
@@ -94,8 +94,8 @@ export function startDeadline(
     expiry = setImmediate(expire)
   }
   const timer = timeout === undefined ? undefined : setTimeout(expireSoon, timeout)
-  if (client.aborted) cancel()
-  else client.addEventListener('abort', cancel, { once: true })
+  if (client?.aborted) cancel()
+  else client?.addEventListener('abort', cancel, { once: true })
   return {
     signal: controller.signal,
     remaining: () => end - clock(),
@@ -104,7 +104,7 @@ export function startDeadline(
     end: () => {
       clearTimeout(timer)
       clearImmediate(expiry)
-      client.removeEventListener('abort', cancel)
+      client?.removeEventListener('abort', cancel)
     },
   }
 }

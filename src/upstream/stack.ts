@@ -197,7 +197,6 @@ const TOO_MANY: ReadonlySet<number | undefined> = new Set([429, 503])
 
 /** The greatest time that a late call keeps its slot after its deadline. */
 const MAX_LATE_MS = 120_000
-const NO_CLIENT = new AbortController().signal
 
 /**
  * Ends a call that hangs because of another node (`hangsAfter`) before its deadline. Records its end, and emits its event.
@@ -255,7 +254,7 @@ async function sendInSlot(
     read?.end(result.ok || isAnswered(result))
     if (late === undefined) return
     if (hasSlot) limiter.keep(call, start, signal)
-    const bound = startDeadline(left + Math.min(call.timeout ?? MAX_LATE_MS, MAX_LATE_MS), NO_CLIENT, clock)
+    const bound = startDeadline(left + Math.min(call.timeout ?? MAX_LATE_MS, MAX_LATE_MS), undefined, clock)
     bound.signal.addEventListener('abort', late.end, { once: true })
     if (isStuck || isGivenUp || !hasSlot) late.end()
     void late.result.then((last) => {
