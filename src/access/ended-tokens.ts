@@ -41,7 +41,9 @@ export function createEndedTokens(revocations: Revocations, clock: Pick<Clock, '
 
   /** Around the call of a write, within its fence. Throws 944 for a log-out that the other replicas will not read. If it is not known what the write has changed, all tokens end. */
   const stage: Stage<EdgeWrite> = (next) => async (request) => {
-    if (request.endpoint.endsTokens === undefined) return next(request)
+    const { endpoint, caller } = request
+    if (endpoint.contract === 'v3' || endpoint.endsTokens === undefined) return next(request)
+    const { endsTokens } = endpoint
     let response: EdgeResponse
     try {
       response = await next(request)
@@ -49,20 +51,22 @@ export function createEndedTokens(revocations: Revocations, clock: Pick<Clock, '
       if (isOutcomeUnknown(error)) await end('all')
       throw error
     }
-    const concerned = concernedBy(request, response)
+    const concerned = concernedBy(endsTokens, caller.name, response)
     const isStored = concerned === undefined || (await end(concerned))
-    if (request.endpoint.endsTokens === 'caller') requireStored(isStored)
+    if (endsTokens === 'caller') requireStored(isStored)
     return response
   }
   return { hasEnded, stage }
 }
 
+type EndsTokens = NonNullable<Extract<EdgeWrite['endpoint'], { readonly contract: 'v4' }>['endsTokens']>
+
 /** Returns the tokens that a write has ended; `undefined`: the node has changed nothing. */
-function concernedBy({ endpoint, caller }: EdgeWrite, response: EdgeResponse): Concerned | undefined {
+function concernedBy(endsTokens: EndsTokens, caller: string, response: EdgeResponse): Concerned | undefined {
   if (isUnfinished(response)) return 'all'
   if (response.status >= 400) return undefined
-  if (endpoint.endsTokens === 'caller') return { users: [caller.name] }
-  if (endpoint.endsTokens === 'all') return 'all'
+  if (endsTokens === 'caller') return { users: [caller] }
+  if (endsTokens === 'all') return 'all'
   const isShort = response.kind === 'envelope' && response.body.length <= MAX_PARSED_BYTES
   const contents = isShort ? parseJson(response.body) : undefined
   const rows = ownField(ownField(contents, 'data'), 'affected_items')
@@ -70,7 +74,7 @@ function concernedBy({ endpoint, caller }: EdgeWrite, response: EdgeResponse): C
   if (!Array.isArray(rows)) return typeof error === 'number' && error !== 0 ? undefined : 'all'
   const values = (name: string): unknown[] => rows.flatMap((row: unknown) => [ownField(row, name)].flat())
   const named = { users: 'username', roles: 'id', rolesOfRows: 'roles' } as const
-  const found = values(named[endpoint.endsTokens ?? 'users'])
+  const found = values(named[endsTokens])
   if (found.includes(undefined)) return 'all'
-  return endpoint.endsTokens === 'users' ? { users: found } : { roles: found }
+  return endsTokens === 'users' ? { users: found } : { roles: found }
 }

@@ -334,21 +334,11 @@ export interface ResponseShape {
 }
 
 interface Common<Path extends string> {
-  readonly contract: Contract
   readonly path: Path
-  /** Of the v4 contract: the releases that serve the path. */
-  readonly releases?: Releases
-  readonly withoutLost?: WithoutLost
-  /** Of the v4 contract: the flags that every operation takes, but this one does not. */
-  readonly withoutFlags?: readonly string[]
-  /** Of the v4 contract: what the manager checks, as `action on resource`. All of them are needed. */
-  readonly rights?: readonly string[]
   readonly section: string
   readonly summary: string
   readonly params: Readonly<Record<ParamsOf<Path>, Param>>
   readonly query: Readonly<Record<string, Param>>
-  /** Whether unknown query names give 604. Otherwise they are ignored and not forwarded, as in the real API. */
-  readonly strictQuery: boolean
   /** At least one of these query parameters is required (604). */
   readonly oneOf?: readonly string[]
   readonly permission: Permission | 'signedIn'
@@ -360,8 +350,6 @@ interface Common<Path extends string> {
    */
   readonly allFieldsWithout?: string
   readonly target: Target
-  /** How nodes with the v4 layout answer it. Present if its target is one of nodes (`record.ts`). */
-  readonly translation?: Translation
   readonly response: ResponseShape
   readonly beyondSeed?: true
   /** The response lists the nodes of the cluster, all of them if the request has no parameters but these. */
@@ -370,34 +358,63 @@ interface Common<Path extends string> {
   readonly experimental?: true
   /** What the response is with `Prefer: return=minimal` (RFC 7240); absent: the preference has no effect. */
   readonly minimal?: string
-  /**
-   * Of the v4 contract: a node answers equal calls from a cache in front of its check of tokens and rights, for 0.75 s.
-   */
-  readonly answeredByNodeCache?: true
   /** Uses `cluster.limits.slowTimeout` (upgrades, validation). */
   readonly slow?: true
   /** Absent: reads are `interactive`, writes `write`. */
   readonly priority?: Priority
 }
 
-export interface ReadEndpoint<Path extends string = string> extends Common<Path> {
+/** What only a record of the v3 contract states. */
+interface OfV3 {
+  readonly contract: 'v3'
+  /** Whether unknown query names give 604. Otherwise they are ignored and not forwarded, as in the real API. */
+  readonly strictQuery: boolean
+  /** How nodes with the v4 layout answer it. Present if its target is one of nodes (`record.ts`). */
+  readonly translation?: Translation
+}
+
+/** What only a record of the v4 contract states. */
+interface OfV4 {
+  readonly contract: 'v4'
+  /** The releases that serve the path. */
+  readonly releases?: Releases
+  readonly withoutLost?: WithoutLost
+  /** The flags that every operation takes, but this one does not. */
+  readonly withoutFlags?: readonly string[]
+  /** What the manager checks, as `action on resource`. All of them are needed. */
+  readonly rights?: readonly string[]
+  /** A node answers equal calls from a cache in front of its check of tokens and rights, for 0.75 s. */
+  readonly answeredByNodeCache?: true
+}
+
+interface Read<Path extends string> extends Common<Path> {
   readonly method: ReadMethod
   readonly cache: CachePolicy
 }
 
-export interface WriteEndpoint<Path extends string = string> extends Common<Path> {
+interface Write<Path extends string> extends Common<Path> {
   readonly method: WriteMethod
   readonly body?: Body
   /** The tags that this write invalidates. `[]` requires a reason in `invalidatesNothingBecause`. */
   readonly invalidates: readonly (Tag | ConditionalTags)[]
   readonly invalidatesNothingBecause?: string
+  /** The name of a lock: writes with the same name run one at a time over all replicas. Placeholders as in tags. */
+  readonly writeLock?: Tag
+}
+
+export interface V3Read<Path extends string = string> extends OfV3, Read<Path> {}
+export interface V3Write<Path extends string = string> extends OfV3, Write<Path> {}
+export interface V4Read<Path extends string = string> extends OfV4, Read<Path> {}
+export interface V4Write<Path extends string = string> extends OfV4, Write<Path> {
   /**
    * The tokens of the manager's users that this write ends: all, those of the caller, or those of users (`username`) or roles
    * (`id` or `roles`) that rows of the response name.
    */
   readonly endsTokens?: 'all' | 'caller' | 'users' | 'roles' | 'rolesOfRows'
-  /** The name of a lock: writes with the same name run one at a time over all replicas. Placeholders as in tags. */
-  readonly writeLock?: Tag
 }
 
-export type Endpoint = ReadEndpoint | WriteEndpoint
+export type V3Endpoint = V3Read | V3Write
+export type V4Endpoint = V4Read | V4Write
+export type ReadEndpoint = V3Read | V4Read
+export type WriteEndpoint = V3Write | V4Write
+export type Endpoint = V3Endpoint | V4Endpoint

@@ -1,6 +1,6 @@
 /** The catalogue: every endpoint of the v3 contract, those of both contracts, and every permission that a role can grant. */
 
-import type { Endpoint } from './endpoint.ts'
+import type { Endpoint, V3Endpoint } from './endpoint.ts'
 import { activeResponse, agentCommands } from './v3/agent-commands.ts'
 import { agentRegistry, agents } from './v3/agents.ts'
 import { groups } from './v3/groups.ts'
@@ -12,7 +12,7 @@ import { syscollector } from './v3/syscollector.ts'
 import { v4Contract } from './v4/index.ts'
 
 /** All records by section. If two paths match, the router prefers a literal segment to a parameter. */
-export const catalogue: readonly Endpoint[] = Object.freeze([
+export const catalogue: readonly V3Endpoint[] = Object.freeze([
   ...activeResponse,
   ...agentRegistry,
   ...agents,

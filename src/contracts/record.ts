@@ -6,11 +6,11 @@ import type {
   NodeTarget,
   Param,
   ParamsOf,
-  ReadEndpoint,
   SnapshotRows,
   StoringPolicy,
+  V3Read,
+  V3Write,
   V4Rows,
-  WriteEndpoint,
   WriteMethod,
 } from './endpoint.ts'
 import { pathParams } from './schemas/params.ts'
@@ -28,12 +28,7 @@ type Answered<Key extends string> =
   | ({ readonly target: NodeTarget } & (Key extends Translated
       ? { readonly translation?: never }
       : { translation: Translation }))
-type Facts<
-  T extends ReadEndpoint | WriteEndpoint,
-  Path extends string,
-  Key extends string,
-  More extends keyof T,
-> = Answered<Key> &
+type Facts<T extends V3Read | V3Write, Path extends string, Key extends string, More extends keyof T> = Answered<Key> &
   Omit<T, Defaults | More | 'target' | 'translation'> &
   Partial<Pick<T, 'query' | 'strictQuery' | 'secret' | More>> &
   OwnParams<Path, keyof typeof pathParams>
@@ -42,9 +37,9 @@ type Facts<
 export function read<const Path extends string>(
   path: Path,
   summary: string,
-  facts: Facts<ReadEndpoint, Path, `GET ${Path}`, never> & Rows<SnapshotRows>,
-): ReadEndpoint<Path> {
-  return completeV3('GET', path, summary, facts) as ReadEndpoint<Path>
+  facts: Facts<V3Read, Path, `GET ${Path}`, never> & Rows<SnapshotRows>,
+): V3Read<Path> {
+  return completeV3('GET', path, summary, facts) as V3Read<Path>
 }
 
 /** Returns the frozen record of a write, whose response is a message if its facts have no other. */
@@ -52,9 +47,9 @@ export function write<const Path extends string, const Verb extends WriteMethod 
   method: Verb,
   path: Path,
   summary: string,
-  facts: Facts<WriteEndpoint, Path, `${Verb} ${Path}`, 'response'>,
-): WriteEndpoint<Path> {
-  return completeV3(method, path, summary, { response: message, ...facts }) as WriteEndpoint<Path>
+  facts: Facts<V3Write, Path, `${Verb} ${Path}`, 'response'>,
+): V3Write<Path> {
+  return completeV3(method, path, summary, { response: message, ...facts }) as V3Write<Path>
 }
 
 function completeV3(method: Method, path: string, summary: string, facts: Pick<Sketch, 'query'>): object {

@@ -49,7 +49,7 @@ function makeRouteSchema(endpoint: Endpoint): RouteSchema {
     ...(params.length > 0 && { params: valuesSchema(params) }),
     querystring: shared({
       ...valuesSchema(Object.entries(endpoint.query)),
-      additionalProperties: !endpoint.strictQuery,
+      additionalProperties: endpoint.contract === 'v3' && !endpoint.strictQuery,
     }),
     ...('body' in endpoint && endpoint.body?.kind === 'fields' && { body: fieldsSchema(endpoint.body) }),
   }

@@ -65,7 +65,9 @@ interface AnswerWithoutLost {
 export async function answerWithoutLost(question: LostNodesQuestion, failure: NodeFailure): Promise<AnswerWithoutLost> {
   if (failure.lostNodes === undefined || failure.lostNodes.length === 0) return { result: failure, lacksNodes: false }
   const { request, node } = question
-  const { target, withoutLost } = request.endpoint
+  const { endpoint } = request
+  const { target } = endpoint
+  const withoutLost = endpoint.contract === 'v4' ? endpoint.withoutLost : undefined
   const passesOnTo = target.kind === 'master' ? target.passesOnTo : undefined
   if (passesOnTo === 'agentOwner') return { result: unknownNode(node), lacksNodes: true }
   if (passesOnTo === 'node') return { result: failedOnly(node, [request.params.node_id ?? '']), lacksNodes: true }

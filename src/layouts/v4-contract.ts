@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
-import type { PassesOnTo } from '../contracts/endpoint.ts'
+import type { Endpoint, PassesOnTo } from '../contracts/endpoint.ts'
 import { isNodeFailureError, isUnfinishedError, readEnvelopeInTurns, UNKNOWN_ERROR } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { parseInTurns } from '../core/json-parse.ts'
@@ -95,12 +95,17 @@ function withoutNodes(translated: TranslatedResponse, { kind }: EdgeRequest): Tr
 /** Releases from 4.9 on have no such cache, and refuse what earlier ones ignore. */
 const LAST_RELEASE_WITH_CACHE = 8
 
+/** Whether a node may answer with what it answered before to an equal call. */
+export function isAnsweredByNodeCache(endpoint: Endpoint): boolean {
+  return endpoint.contract === 'v4' && endpoint.answeredByNodeCache === true
+}
+
 /**
  * A node answers equal calls about rules from a cache in front of its check of tokens: for 0.75 s any user gets what another
  * one may see, or what a write has changed since. It ignores an empty parameter of any name, which makes the call another one.
  */
 async function pastNodeCache(request: EdgeRequest, node: string, tools: DialectTools): Promise<Record<string, string>> {
-  if (tools.guards?.nodeCache !== true || request.endpoint.answeredByNodeCache !== true) return {}
+  if (tools.guards?.nodeCache !== true || !isAnsweredByNodeCache(request.endpoint)) return {}
   const version = tools.view.versions?.of(node) ?? (await readVersion(request, node, tools))
   if (version === undefined || minorOrLatest(version) > LAST_RELEASE_WITH_CACHE) return {}
   return { [`edge${randomUUID().slice(0, 8)}`]: '' }

@@ -22,7 +22,7 @@ import {
 } from '../layouts/dialect.ts'
 import { NO_MASTER, UNKNOWN_NODE } from '../layouts/v4/content.ts'
 import { v4 } from '../layouts/v4/index.ts'
-import { refused, v4Contract } from '../layouts/v4-contract.ts'
+import { isAnsweredByNodeCache, refused, v4Contract } from '../layouts/v4-contract.ts'
 import { notSent } from './call.ts'
 import type { KindOf } from './kinds.ts'
 import type { NodeLimits } from './options.ts'
@@ -75,7 +75,7 @@ export function forward(options: ForwardOptions): Handler {
       const { endpoint, caller } = request
       if (response !== undefined && endpoint.listsNodes !== undefined) options.onNodeList?.(request, response)
       // An answer to a call with the caller's own token shows that the node accepts the token.
-      if (response?.status === 200 && endpoint.answeredByNodeCache !== true) caller.nodeToken?.noteAnswer?.()
+      if (response?.status === 200 && !isAnsweredByNodeCache(endpoint)) caller.nodeToken?.noteAnswer?.()
       if (translated.ok) {
         const answer = withAge(translated.response, age)
         return shared?.addAge(answer) ?? answer

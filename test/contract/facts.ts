@@ -1,7 +1,7 @@
 /** The contract and the catalogue as flat facts of one form, place → value, so that a test can compare them. */
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
-import type { Endpoint, Field, Param } from '../../src/contracts/endpoint.ts'
+import type { Field, Param, V3Endpoint } from '../../src/contracts/endpoint.ts'
 import { kinds, type ValueKind } from '../../src/contracts/schemas/kinds.ts'
 
 export type Facts = Map<string, string>
@@ -114,7 +114,7 @@ function contractTarget({ routing, path, method, per_agent, mutates }: ContractE
 }
 
 /** Returns the facts of a record, in the form of `contractFacts`. */
-export function recordFacts(endpoint: Endpoint): Facts {
+export function recordFacts(endpoint: V3Endpoint): Facts {
   const id = idOf(endpoint)
   const facts: Facts = new Map([
     [`${id} section`, endpoint.section],
@@ -146,7 +146,7 @@ function recordField(field: Field): string {
   return field.type + optional('mandatory', field.required)
 }
 
-function recordTarget({ target }: Endpoint): string {
+function recordTarget({ target }: V3Endpoint): string {
   switch (target.kind) {
     case 'master':
       return `master through ${target.through}`

@@ -148,7 +148,8 @@ function operationOf(endpoint: Endpoint, template: PathTemplate): Json {
 
 /** Markdown: notes, then permission, target and cache policy in words, then a first call. */
 function describe(endpoint: Endpoint): string {
-  const { oneOf, strictQuery, experimental, beyondSeed, slow, params } = endpoint
+  const { oneOf, experimental, beyondSeed, slow, params } = endpoint
+  const strictQuery = endpoint.contract === 'v4' || endpoint.strictQuery
   const routed = Object.values(params).find((param) => param.routePattern !== undefined)
   const notes = sentences(
     routed && `in place of * in the path: ${routed.role}`,

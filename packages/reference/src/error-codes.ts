@@ -30,7 +30,8 @@ export function edgeCodes(matches: (status: number) => boolean): readonly number
 
 /** Returns the codes with which the edge refuses the parameters or the body of this operation (HTTP 400). */
 export function requestCodes(endpoint: Endpoint): readonly number[] {
-  const { params, query, strictQuery, oneOf } = endpoint
+  const { params, query, oneOf } = endpoint
+  const strictQuery = endpoint.contract === 'v4' || endpoint.strictQuery
   const ofParams = [...Object.values(params), ...Object.values(query)].flatMap(errorCodesOf)
   return ascending([...ofParams, ...(strictQuery || oneOf ? [604] : []), 614, 801, 802, 900, ...bodyCodes(endpoint)])
 }

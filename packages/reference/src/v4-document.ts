@@ -1,11 +1,11 @@
 /** The v4 contract as an OpenAPI 3.1 document, made from its records. */
-import type { Body, Endpoint, Param } from '../../../src/contracts/endpoint.ts'
+import type { Body, Param, V4Endpoint } from '../../../src/contracts/endpoint.ts'
 import type { Releases, Value } from '../../../src/contracts/v4/value.ts'
 import { documentOf, factsOf, type OpenApiOptions, operationId } from './document.ts'
 import { exampleFields } from './example.ts'
 import { type Json, type PathTemplate, sentences, UPLOAD_EXAMPLE } from './parameters.ts'
 
-export function v4OpenApiDocument(records: readonly Endpoint[], options: OpenApiOptions): Json {
+export function v4OpenApiDocument(records: readonly V4Endpoint[], options: OpenApiOptions): Json {
   return documentOf(records, options, {
     title: 'Manager Edge: the v4 contract',
     introduction: INTRODUCTION,
@@ -81,7 +81,7 @@ function flag(name: string, description: string): Json {
   return { name, in: 'query', description, schema: { type: 'boolean', default: false } }
 }
 
-function operationOf(record: Endpoint, template: PathTemplate): Json {
+function operationOf(record: V4Endpoint, template: PathTemplate): Json {
   const body = 'body' in record ? record.body : undefined
   const { releases, target, withoutFlags = [], rights } = record
   const isLogIn = target.kind === 'edge' && target.operation === 'logIn'
@@ -108,7 +108,7 @@ function operationOf(record: Endpoint, template: PathTemplate): Json {
   }
 }
 
-function describe(record: Endpoint): string {
+function describe(record: V4Endpoint): string {
   const notes = sentences(
     inReleases(record.releases),
     record.experimental && 'served only if cluster.experimental is on (404 otherwise)',
@@ -123,14 +123,14 @@ function inReleases({ since, until }: Releases = {}): string | undefined {
   return since === undefined ? until && `releases up to ${until} only` : `since release ${since}`
 }
 
-function successOf({ response: { raw } }: Endpoint): Json {
+function successOf({ response: { raw } }: V4Endpoint): Json {
   return {
     'application/json': { schema: { $ref: '#/components/schemas/Response' } },
     ...(raw && { [raw.type]: { schema: { type: 'string' } } }),
   }
 }
 
-function parametersOf(record: Endpoint, { names }: PathTemplate): readonly Json[] {
+function parametersOf(record: V4Endpoint, { names }: PathTemplate): readonly Json[] {
   const params: Readonly<Record<string, Param>> = record.params
   const path = names.flatMap(({ name, documentName }) => {
     const param = params[name]

@@ -40,7 +40,7 @@ export function parseQuery(search: string): { query: Texts; pretty: boolean; wai
 function readQuery(endpoint: Endpoint, query: Texts): Texts {
   // Nodes do not know parameters that the edge evaluates itself.
   const names = Object.keys(endpoint.query).filter((name) => endpoint.query[name]?.edgeOnly === undefined)
-  if (endpoint.strictQuery && Object.keys(query).some((name) => !names.includes(name))) {
+  if (endpoint.contract === 'v3' && endpoint.strictQuery && Object.keys(query).some((name) => !names.includes(name))) {
     throw notAllowed(names)
   }
   if (endpoint.oneOf !== undefined && !endpoint.oneOf.some((name) => query[name] !== undefined)) {

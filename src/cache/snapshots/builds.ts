@@ -248,8 +248,8 @@ export function rowSourceOf(request: EdgeRead, reads: NodeReads): Source | undef
 /** Returns the rows that the edge converts from those of a node; `undefined`: it does not convert them. */
 function conversionOf({ endpoint }: EdgeRead, { convertsRows }: NodeReads) {
   const policy = compilePolicy(endpoint)
-  const isConverted = convertsRows && endpoint.translation !== undefined && typeof policy !== 'string'
-  return isConverted ? ([policy.rows as Collection, endpoint.translation] as const) : undefined
+  if (!convertsRows || endpoint.contract === 'v4' || endpoint.translation === undefined) return undefined
+  return typeof policy === 'string' ? undefined : ([policy.rows as Collection, endpoint.translation] as const)
 }
 
 /** Returns how to compute the response of a request; `undefined`: only a node can answer it. */

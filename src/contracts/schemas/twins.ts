@@ -6,16 +6,16 @@ import type {
   CacheGroup,
   CachePolicy,
   ConditionalTags,
-  Endpoint,
   Method,
   NodeTarget,
   Param,
   Permission,
-  ReadEndpoint,
   ReadMethod,
   ResponseShape,
   Tag,
-  WriteEndpoint,
+  V3Endpoint,
+  V3Read,
+  V3Write,
   WriteMethod,
 } from '../endpoint.ts'
 import { read, type Translated, translationOf, write } from '../record.ts'
@@ -25,7 +25,7 @@ import { cacheIn, collectionOf, masterByTwin, staleWhileHot } from './shared.ts'
 /** What follows `/manager/` in the table of translations, which the twins share. */
 type Part<Verb extends string, Key = Translated> = Key extends `${Verb} /manager/${infer Rest}` ? Rest : never
 
-interface Described extends Partial<Pick<Endpoint, 'query' | 'secret' | 'slow' | 'priority'>> {
+interface Described extends Partial<Pick<V3Endpoint, 'query' | 'secret' | 'slow' | 'priority'>> {
   /** The path behind `/manager/` and `/cluster/:node_id/`. */
   readonly part: string
   readonly summary: string
@@ -34,7 +34,7 @@ interface Described extends Partial<Pick<Endpoint, 'query' | 'secret' | 'slow' |
   readonly isMixedByCluster?: true
 }
 
-interface DescribedRead extends Described, Pick<ReadEndpoint, 'response'> {
+interface DescribedRead extends Described, Pick<V3Read, 'response'> {
   readonly part: Part<ReadMethod>
   /** Absent: stored as facts of the node. */
   readonly cache?: CachePolicy
@@ -43,7 +43,7 @@ interface DescribedRead extends Described, Pick<ReadEndpoint, 'response'> {
   readonly isStatus?: true
 }
 
-interface DescribedWrite<Verb extends WriteMethod> extends Described, Pick<WriteEndpoint, 'body'> {
+interface DescribedWrite<Verb extends WriteMethod> extends Described, Pick<V3Write, 'body'> {
   readonly part: Part<Verb>
   /** `node` is the tag of the written node. */
   readonly invalidates: (node: Tag) => readonly (Tag | ConditionalTags)[]
@@ -74,7 +74,13 @@ const sides: readonly Side[] = [
 ]
 
 /** Returns the two records of a fact of a node. */
-export function readTwins({ cache, storedRows, isStatus, summary, ...described }: DescribedRead): readonly Endpoint[] {
+export function readTwins({
+  cache,
+  storedRows,
+  isStatus,
+  summary,
+  ...described
+}: DescribedRead): readonly V3Endpoint[] {
   return sides.map((side) => {
     const facts = cacheIn(side.group, `node:${side.node}`, 'node:*')
     return read<string>(`${side.root}/${described.part}`, summary, {
@@ -89,7 +95,7 @@ export function readTwins({ cache, storedRows, isStatus, summary, ...described }
 export function writeTwins<Verb extends WriteMethod>(
   method: Verb,
   { invalidates, writeLock, summary, ...described }: DescribedWrite<Verb>,
-): readonly Endpoint[] {
+): readonly V3Endpoint[] {
   return sides.map((side) =>
     write<string>(method, `${side.root}/${described.part}`, summary, {
       ...factsOf(side, method, described),
@@ -109,9 +115,9 @@ function factsOf<D extends Omit<Described, 'summary'>>(side: Side, method: Metho
   }
 }
 
-type OneNode = ReadEndpoint<`/cluster/:node_id/${string}`> & { readonly target: { readonly kind: 'node' } }
+type OneNode = V3Read<`/cluster/:node_id/${string}`> & { readonly target: { readonly kind: 'node' } }
 
-export function isOfNode(record: Endpoint): record is OneNode {
+export function isOfNode(record: V3Endpoint): record is OneNode {
   return record.method === 'GET' && record.target.kind === 'node'
 }
 
@@ -119,7 +125,7 @@ export function isOfNode(record: Endpoint): record is OneNode {
  * Returns the record of several nodes (`*` or a list) for a record of one node. The responses are joined into one
  * collection.
  */
-export function severalNodes(one: OneNode): Endpoint {
+export function severalNodes(one: OneNode): V3Endpoint {
   const { path, summary, section, query, permission, secret, response, cache, slow } = one
   const { node_id: _, ...params }: Readonly<Record<string, Param>> = one.params
   return read<string>(path.replace(':node_id', ':node_ids'), `${summary}, of several nodes`, {

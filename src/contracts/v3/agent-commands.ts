@@ -1,12 +1,12 @@
 /** Records of commands that a node sends to its agents: restart, upgrade, active response. */
-import type { Endpoint } from '../endpoint.ts'
+import type { V3Endpoint } from '../endpoint.ts'
 import { write } from '../record.ts'
 import { filter } from '../schemas/params.ts'
 import { affected, agentIdList, agentOwner, everyNode, fieldTypes, liveAgents, message } from '../schemas/shared.ts'
 
 const section = 'Agents'
 const restarting = { section, permission: 'agents:restart', slow: true } as const
-const restarts: readonly Endpoint[] = [
+const restarts: readonly V3Endpoint[] = [
   write('POST', '/agents/restart', 'Restart a list of agents', {
     ...restarting,
     target: { kind: 'agentOwners', merge: 'affected', ids: 'body' },
@@ -46,7 +46,7 @@ const upgrading = {
   response: message,
   slow: true,
 } as const
-const upgrades: readonly Endpoint[] = [
+const upgrades: readonly V3Endpoint[] = [
   write('PUT', '/agents/:agent_id/upgrade', 'Upgrade an agent from a repository', {
     ...upgrading,
     query: {
@@ -75,9 +75,9 @@ const upgrades: readonly Endpoint[] = [
   }),
 ]
 
-export const agentCommands: readonly Endpoint[] = [...restarts, ...upgrades]
+export const agentCommands: readonly V3Endpoint[] = [...restarts, ...upgrades]
 
-export const activeResponse: readonly Endpoint[] = [
+export const activeResponse: readonly V3Endpoint[] = [
   write('PUT', '/active-response/:agent_id', 'Send an active-response command to an agent', {
     section: 'Active response',
     body: {

@@ -1,5 +1,5 @@
 /** Records of agents: reads, and the registry on the master, which adds and removes them. */
-import type { ConditionalTags, Endpoint, Field } from '../endpoint.ts'
+import type { ConditionalTags, Field, V3Endpoint } from '../endpoint.ts'
 import { read, write } from '../record.ts'
 import {
   agentIds,
@@ -40,7 +40,7 @@ const reading = {
   cache: cacheIn('agents', 'collection:agents'),
 } as const
 
-export const agents: readonly Endpoint[] = [
+export const agents: readonly V3Endpoint[] = [
   read('/agents', 'All agents', {
     ...reading,
     query: {
@@ -173,7 +173,7 @@ const adding = {
 } as const
 const removing = { section, permission: 'agents:delete', target: master } as const
 
-export const agentRegistry: readonly Endpoint[] = [
+export const agentRegistry: readonly V3Endpoint[] = [
   write('POST', '/agents', 'Add an agent', {
     ...adding,
     body: { kind: 'fields', types: fieldTypes, fields: { name, ip, force } },

@@ -1,4 +1,4 @@
-import type { Body, Endpoint } from '../endpoint.ts'
+import type { Body, V3Endpoint } from '../endpoint.ts'
 import { read, write } from '../record.ts'
 import {
   agentIds,
@@ -33,7 +33,7 @@ const removing = { section, permission: 'groups:delete', target: master } as con
 const fileName = filter('names', 'file name')
 const agentConf: Body = { kind: 'upload', types: ['application/xml'], wrongType: 607 }
 
-const reads: readonly Endpoint[] = [
+const reads: readonly V3Endpoint[] = [
   read('/agents/groups', 'All groups', {
     ...reading,
     query: { ...list, q: hiddenQ, hash: hashAlgorithm, select: failingSelect },
@@ -84,7 +84,7 @@ const reads: readonly Endpoint[] = [
   }),
 ]
 
-const writes: readonly Endpoint[] = [
+const writes: readonly V3Endpoint[] = [
   write('PUT', '/agents/groups/:group_id', 'Create a group', {
     ...writing,
     invalidates: ['group:{group_id}', 'collection:groups'],
@@ -153,4 +153,4 @@ const writes: readonly Endpoint[] = [
   }),
 ]
 
-export const groups: readonly Endpoint[] = [...reads, ...writes]
+export const groups: readonly V3Endpoint[] = [...reads, ...writes]

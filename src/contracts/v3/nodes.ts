@@ -1,5 +1,5 @@
 /** Records of the cluster, and of facts and operations of a node: `/manager/…` and its twin `/cluster/:node_id/…`. */
-import type { ConditionalTags, Endpoint, Tag } from '../endpoint.ts'
+import type { ConditionalTags, Tag, V3Endpoint } from '../endpoint.ts'
 import { read, write } from '../record.ts'
 import {
   deletePath,
@@ -30,7 +30,7 @@ const section = 'Cluster-only endpoints'
 const statusOfNow = staleWhileHot(cacheIn('cluster', 'cluster'))
 const reading = { section, permission: 'cluster:read', target: master, cache: statusOfNow } as const
 
-export const cluster: readonly Endpoint[] = [
+export const cluster: readonly V3Endpoint[] = [
   read('/cluster/config', 'Cluster configuration', {
     ...reading,
     target: masterItself,
@@ -119,7 +119,7 @@ const facts = [
   { part: 'stats/remoted', summary: 'Counters of remoted', response: objectOf('RemotedStats'), ...mixed },
 ] as const
 
-const reads: readonly Endpoint[] = [
+const reads: readonly V3Endpoint[] = [
   ...facts.flatMap((fact) => readTwins({ permission, ...fact })),
   ...readTwins({
     part: 'configuration',
@@ -224,7 +224,7 @@ function staleByFile(node: Tag): readonly (Tag | ConditionalTags)[] {
   ]
 }
 
-const writes: readonly Endpoint[] = [
+const writes: readonly V3Endpoint[] = [
   ...writeTwins('POST', {
     part: 'files',
     summary: 'Put a file',
@@ -264,4 +264,4 @@ const writes: readonly Endpoint[] = [
   }),
 ]
 
-export const manager: readonly Endpoint[] = [...reads, ...writes, ...reads.filter(isOfNode).map(severalNodes)]
+export const manager: readonly V3Endpoint[] = [...reads, ...writes, ...reads.filter(isOfNode).map(severalNodes)]

@@ -1,5 +1,5 @@
 /** Records of rules, decoders and CDB lists. The cluster synchronises rules and decoders, so any node can answer. */
-import type { Endpoint } from '../endpoint.ts'
+import type { V3Endpoint } from '../endpoint.ts'
 import { read } from '../record.ts'
 import {
   download,
@@ -22,7 +22,7 @@ const filesOfRuleset = { ...list, status: rulesetStatus, download, path: ruleset
 
 const requirements = ['pci', 'gdpr', 'hipaa', 'nist-800-53', 'gpg13'] as const
 
-const catalogues: readonly Endpoint[] = (['groups', ...requirements] as const).map((name) =>
+const catalogues: readonly V3Endpoint[] = (['groups', ...requirements] as const).map((name) =>
   read(`/rules/${name}` as const, `All values of ${name} in the rules`, {
     ...readingRules,
     query: list,
@@ -31,7 +31,7 @@ const catalogues: readonly Endpoint[] = (['groups', ...requirements] as const).m
   }),
 )
 
-export const rules: readonly Endpoint[] = [
+export const rules: readonly V3Endpoint[] = [
   read('/rules', 'All rules', {
     ...readingRules,
     query: {
@@ -66,7 +66,7 @@ export const rules: readonly Endpoint[] = [
 
 const readingDecoders = { ...reading, permission: 'decoders:read', cache: cacheIn('decoders', 'decoders') } as const
 
-export const decoders: readonly Endpoint[] = [
+export const decoders: readonly V3Endpoint[] = [
   read('/decoders', 'All decoders', {
     ...readingDecoders,
     query: {
@@ -108,7 +108,7 @@ const readingLists = {
   cache: cacheIn('lists', 'lists'),
 } as const
 
-export const lists: readonly Endpoint[] = [
+export const lists: readonly V3Endpoint[] = [
   read('/lists', 'Contents of the lists', {
     ...readingLists,
     query: {

@@ -2,7 +2,7 @@
  * Records of file integrity (syscheck), rootkit detection (rootcheck), the security configuration assessment (SCA) and CIS-CAT.
  * A scan request of syscheck or rootcheck starts both scans.
  */
-import type { Endpoint } from '../endpoint.ts'
+import type { V3Endpoint } from '../endpoint.ts'
 import { read, write } from '../record.ts'
 import { agentFilter, failingQ, filter, filters, hiddenQ, hiddenSelect, list, q, select } from '../schemas/params.ts'
 import {
@@ -28,7 +28,7 @@ const readingSyscheck = {
 type Scan = 'syscheck' | 'rootcheck'
 
 /** Returns the records that clear the results of a scan, and that start one. `other`: the scan that it starts too. */
-function writesOf(scan: Scan, other: Scan): readonly Endpoint[] {
+function writesOf(scan: Scan, other: Scan): readonly V3Endpoint[] {
   const isExperimental = scan === 'syscheck'
   const clearing = { permission: `${scan}:clear` } as const
   const running = { permission: `${scan}:run` } as const
@@ -53,7 +53,7 @@ function writesOf(scan: Scan, other: Scan): readonly Endpoint[] {
   ]
 }
 
-export const syscheck: readonly Endpoint[] = [
+export const syscheck: readonly V3Endpoint[] = [
   read('/syscheck/:agent_id', 'Syscheck files of an agent', {
     ...readingSyscheck,
     query: {
@@ -87,7 +87,7 @@ const readingRootcheck = {
   cache: cacheIn('rootcheck', ...ofAgent('rootcheck')),
 } as const
 
-export const rootcheck: readonly Endpoint[] = [
+export const rootcheck: readonly V3Endpoint[] = [
   read('/rootcheck/:agent_id', 'Rootcheck events of an agent', {
     ...readingRootcheck,
     query: {
@@ -131,7 +131,7 @@ const readingSca = {
   cache: cacheIn('sca', ...ofAgent('sca')),
 } as const
 
-export const sca: readonly Endpoint[] = [
+export const sca: readonly V3Endpoint[] = [
   read('/sca/:agent_id', 'Policies of an agent', {
     ...readingSca,
     query: {
@@ -174,7 +174,7 @@ const both = {
   permission: 'ciscat:read',
 } as const
 
-export const ciscat: readonly Endpoint[] = [
+export const ciscat: readonly V3Endpoint[] = [
   read('/ciscat/:agent_id/results', 'CIS-CAT results of an agent', {
     ...both,
     query: { ...list, q: hiddenQ, ...resultFilters, select },

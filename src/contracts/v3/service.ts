@@ -2,7 +2,7 @@
  * Records of the service itself: welcome, version, summary of all agents, the tokens of the edge, and its cache under the paths
  * of the manager's own one. Additional options of the cache are marked `beyondSeed`.
  */
-import type { Endpoint, Param } from '../endpoint.ts'
+import type { Param, V3Endpoint } from '../endpoint.ts'
 import { read, write } from '../record.ts'
 import { filter, hiddenSearch, limit, offset, sort } from '../schemas/params.ts'
 import { anyNode, cacheIn, master, masterItself, memberships, objectOf, textOf } from '../schemas/shared.ts'
@@ -14,7 +14,7 @@ const description = {
   cache: { never: 'part of the edge: revalidated by its entity tag' },
 } as const
 
-export const service: readonly Endpoint[] = [
+export const service: readonly V3Endpoint[] = [
   read('/', 'Welcome', {
     ...common,
     target: masterItself,
@@ -40,7 +40,7 @@ export const service: readonly Endpoint[] = [
   }),
 ]
 
-export const summary: readonly Endpoint[] = [
+export const summary: readonly V3Endpoint[] = [
   read('/summary/agents', 'Summary of all agents', {
     section: 'Summary',
     permission: 'summary:read',
@@ -64,7 +64,7 @@ const issuing = {
 } as const
 const noData = { invalidates: [], invalidatesNothingBecause: 'tokens are no data of the manager' } as const
 
-export const tokens: readonly Endpoint[] = [
+export const tokens: readonly V3Endpoint[] = [
   write('POST', TOKEN_PATH, 'Get a token', { ...issuing, ...noData }),
   read(TOKEN_PATH, 'Get a token', { ...issuing, cache: { never: 'a token of the caller' } }),
   write('DELETE', TOKEN_PATH, 'Revoke all tokens of the caller', {
@@ -108,7 +108,7 @@ const purging = {
   invalidatesNothingBecause: 'removes stored responses; no data changes',
 } as const
 
-export const cache: readonly Endpoint[] = [
+export const cache: readonly V3Endpoint[] = [
   read('/cache', 'Cache index', {
     ...reading,
     query: {

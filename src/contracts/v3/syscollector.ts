@@ -1,4 +1,4 @@
-import type { Endpoint, Param } from '../endpoint.ts'
+import type { Param, V3Endpoint } from '../endpoint.ts'
 import { read } from '../record.ts'
 import { agentFilter, filter, hiddenQ, list, select } from '../schemas/params.ts'
 import { agentOwner, allAgents, cacheIn, collectionOf, objectOf, ofAgent, ofEachAgent } from '../schemas/shared.ts'
@@ -34,7 +34,7 @@ function filtersOf({ filters, listsNumbersFirst }: Inventory, of: 'one' | 'all')
   return Object.fromEntries([...first, ...all])
 }
 
-function ofOneAgent(kind: InventoryKind): Endpoint {
+function ofOneAgent(kind: InventoryKind): V3Endpoint {
   const inventory = inventories[kind]
   const { schema, single, hidden } = inventory
   return read<string>(`/syscollector/:agent_id/${kind}`, `${kind} of an agent`, {
@@ -49,7 +49,7 @@ function ofOneAgent(kind: InventoryKind): Endpoint {
   })
 }
 
-function ofAllAgents(kind: InventoryKind): Endpoint {
+function ofAllAgents(kind: InventoryKind): V3Endpoint {
   const inventory = inventories[kind]
   const { schema, hidden } = inventory
   return read<string>(`/experimental/syscollector/${kind}`, `${kind} of all agents`, {
@@ -66,7 +66,10 @@ function ofAllAgents(kind: InventoryKind): Endpoint {
   })
 }
 
-export const syscollector: readonly Endpoint[] = inventoryKinds.flatMap((kind) => [ofOneAgent(kind), ofAllAgents(kind)])
+export const syscollector: readonly V3Endpoint[] = inventoryKinds.flatMap((kind) => [
+  ofOneAgent(kind),
+  ofAllAgents(kind),
+])
 
 function namesOf(inventory: Inventory): readonly string[] {
   return sharedFieldsOf(inventory).map(([name]) => name)

@@ -1,5 +1,5 @@
 /** Records of agents: reads, writes, and commands on them. */
-import type { Endpoint, Param, Tag } from '../endpoint.ts'
+import type { Param, Tag, V4Endpoint } from '../endpoint.ts'
 import { cacheIn, wholeAgent as dataOfAgent, liveAgents, memberships, overAllAgents } from '../schemas/shared.ts'
 import {
   agentFilters,
@@ -29,7 +29,7 @@ const ofOne = cacheIn('agents', 'agent:{agent_id}', 'agent:*')
 const ofAll = cacheIn('agents', 'collection:agents', 'collection:groups')
 const counting = { ...reading, cache: cacheIn('summary', 'collection:agents', 'collection:groups') } as const
 
-export const agentReads: readonly Endpoint[] = [
+export const agentReads: readonly V4Endpoint[] = [
   read('/agents', 'List agents', {
     ...reading,
     query: query(
@@ -175,7 +175,7 @@ const restarting = {
 const NOT_ACTIVE = [1701, 1703, 1707]
 const withoutRestarted = { message: 'Restart command was not sent to some agents', leftOut: NOT_ACTIVE } as const
 
-export const agentWrites: readonly Endpoint[] = [
+export const agentWrites: readonly V4Endpoint[] = [
   write('PUT', '/active-response', 'Run a command on agents', {
     section: 'Active-response',
     permission: 'active-response:run',

@@ -1,5 +1,5 @@
 /** Records of groups of agents. */
-import type { Endpoint } from '../endpoint.ts'
+import type { V4Endpoint } from '../endpoint.ts'
 import { cacheIn } from '../schemas/shared.ts'
 import { agentStatus, file, json, master, param, query, read, required, rows, write } from './shared.ts'
 import { list, oneOf, text } from './value.ts'
@@ -15,7 +15,7 @@ const ofFile = {
   cache: { never: 'files of groups may contain credentials' },
 } as const
 
-export const groups: readonly Endpoint[] = [
+export const groups: readonly V4Endpoint[] = [
   write('DELETE', '/groups', 'Delete groups', {
     ...common,
     permission: 'groups:delete',

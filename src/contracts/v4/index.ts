@@ -1,5 +1,5 @@
 /** All records of the v4 contract, by section. */
-import type { Endpoint } from '../endpoint.ts'
+import type { Endpoint, V4Endpoint } from '../endpoint.ts'
 import { agentReads, agentWrites } from './agents.ts'
 import { groups } from './groups.ts'
 import { experimental, inventory } from './inventory.ts'
@@ -10,7 +10,7 @@ import { securityReads, securityWrites } from './security.ts'
 import { edge, service } from './service.ts'
 import { master } from './shared.ts'
 
-export const v4Contract: readonly Endpoint[] = Object.freeze([
+export const v4Contract: readonly V4Endpoint[] = Object.freeze([
   ...service,
   ...agentWrites,
   ...agentReads,
@@ -28,7 +28,7 @@ export const v4Contract: readonly Endpoint[] = Object.freeze([
 ])
 
 /** Returns the records where clients log in as users of the manager: the node logs them out, and so ends their tokens. */
-export function withManagerUsers(records: readonly Endpoint[]): readonly Endpoint[] {
+export function withManagerUsers(records: readonly V4Endpoint[]): readonly V4Endpoint[] {
   return records.map((record) =>
     record.target.kind === 'edge' && record.target.operation === 'logOut' ? { ...record, target: master() } : record,
   )
@@ -38,13 +38,14 @@ export function withManagerUsers(records: readonly Endpoint[]): readonly Endpoin
  * Returns what the manager checks for an operation of either contract: one of these lists, all of whose rights are needed. None:
  * it is not known.
  */
-export function rightsNeeded({ method, rights, translation: v4 }: Endpoint): readonly (readonly string[])[] {
-  if (v4 === undefined) return rights === undefined ? [] : [rights]
-  const { call, plan } = v4
+export function rightsNeeded(endpoint: Endpoint): readonly (readonly string[])[] {
+  if (endpoint.contract === 'v4') return endpoint.rights === undefined ? [] : [endpoint.rights]
+  if (endpoint.translation === undefined) return []
+  const { call, plan } = endpoint.translation
   const path = call.path.replace('{node}', '/manager')
-  const isCalled = (record: Endpoint) =>
+  const isCalled = (record: V4Endpoint) =>
     plan === 'writeFile'
       ? record.method === 'PUT' && 'body' in record && record.body.kind === 'upload'
-      : record.method === (call.method ?? method) && record.path === path
+      : record.method === (call.method ?? endpoint.method) && record.path === path
   return v4Contract.flatMap((record) => (isCalled(record) && record.rights !== undefined ? [record.rights] : []))
 }

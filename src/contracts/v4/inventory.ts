@@ -1,5 +1,5 @@
 /** Records of the inventory of agents, each table of one agent, and of what a call returns, or clears, for many agents. */
-import type { Endpoint, Param } from '../endpoint.ts'
+import type { Param, V4Endpoint } from '../endpoint.ts'
 import { cacheIn } from '../schemas/shared.ts'
 import { type Inventory, type InventoryKind, inventories, inventoryKinds } from '../v3/inventories.ts'
 import { ciscatFilters } from './scans.ts'
@@ -24,7 +24,7 @@ const ofMany = { section: 'Experimental', experimental: true, target: master('se
 /** The manager applies offset and limit to the rows of each agent. */
 const storedRows = 'none'
 
-export const experimental: readonly Endpoint[] = [
+export const experimental: readonly V4Endpoint[] = [
   ...(['rootcheck', 'syscheck'] as const).map((scan) =>
     write('DELETE', `/experimental/${scan}`, `Clear the ${scan} results of agents`, {
       ...ofMany,
@@ -61,7 +61,7 @@ function filtersOf({ filters }: Inventory, of: 'one' | 'many'): Readonly<Record<
   )
 }
 
-function readOfAgent(kind: InventoryKind): Endpoint {
+function readOfAgent(kind: InventoryKind): V4Endpoint {
   const { single, what } = inventories[kind]
   if (single)
     return read<string>(`/syscollector/:agent_id/${kind}`, `Get the ${what} of an agent`, {
@@ -75,7 +75,7 @@ function readOfAgent(kind: InventoryKind): Endpoint {
   })
 }
 
-export const inventory: readonly Endpoint[] = [
+export const inventory: readonly V4Endpoint[] = [
   ...inventoryKinds.map(readOfAgent),
   ...tablesSince414.map(({ part, what }) =>
     read<string>(`/syscollector/:agent_id/${part}`, `List the ${what} on an agent`, {

@@ -2,7 +2,7 @@
  * Records of the cluster, and of one node: of the node that answers, the master (`/manager/…`), and of the named node
  * (`/cluster/:node_id/…`). Each fact of a node gives both.
  */
-import type { CachePolicy, Endpoint, ReadEndpoint } from '../endpoint.ts'
+import type { CachePolicy, V4Endpoint, V4Read } from '../endpoint.ts'
 import { cacheIn, neverStale, staleWhileHot } from '../schemas/shared.ts'
 import { file, master, param, query, read, rows, word, write } from './shared.ts'
 import { bool, integer, list, oneOf, text, wordOf } from './value.ts'
@@ -21,7 +21,7 @@ const restartingNodes = {
   query: query('nodes_list'),
 } as const
 
-export const cluster: readonly Endpoint[] = [
+export const cluster: readonly V4Endpoint[] = [
   read('/cluster/local/info', 'Get the cluster information of the answering node', {
     ...status,
     rights: ['cluster:read on node:id:{node_id}'],
@@ -97,7 +97,7 @@ const restarting = {
   target: master(),
 } as const
 
-const ofMasterOnly: readonly Endpoint[] = [
+const ofMasterOnly: readonly V4Endpoint[] = [
   read('/manager/api/config', 'Get the API configuration', {
     ...reading,
     rights: ['cluster:read_api_config on node:id:{node_id}, *:*:*'],
@@ -139,8 +139,8 @@ const sides = [
   },
 ] as const
 
-type Query = ReadEndpoint['query']
-interface Fact extends Partial<Pick<ReadEndpoint, 'query' | 'releases' | 'secret' | 'response' | 'priority'>> {
+type Query = V4Read['query']
+interface Fact extends Partial<Pick<V4Read, 'query' | 'releases' | 'secret' | 'response' | 'priority'>> {
   /** The path behind the root. */
   readonly part: string
   readonly summary: readonly [ofMaster: string, ofNode: string]
@@ -226,7 +226,7 @@ const facts: readonly Fact[] = [
   },
 ]
 
-const ofBoth: readonly Endpoint[] = sides.flatMap(({ root, node, ...side }, at) => [
+const ofBoth: readonly V4Endpoint[] = sides.flatMap(({ root, node, ...side }, at) => [
   ...facts.map(({ part, summary, query = {}, queryOfMaster, cache = (policy) => policy, ...fact }) =>
     read<string>(`${root}/${part}`, summary[at] ?? '', {
       ...side,
@@ -249,4 +249,4 @@ const ofBoth: readonly Endpoint[] = sides.flatMap(({ root, node, ...side }, at) 
   }),
 ])
 
-export const nodes: readonly Endpoint[] = [...ofMasterOnly, ...ofBoth]
+export const nodes: readonly V4Endpoint[] = [...ofMasterOnly, ...ofBoth]

@@ -1,5 +1,5 @@
 /** Records of rules, decoders and lists, and of the MITRE ATT&CK tables. */
-import type { Endpoint, Param } from '../endpoint.ts'
+import type { Param, V4Endpoint } from '../endpoint.ts'
 import { anyNode, cacheIn } from '../schemas/shared.ts'
 import { file, master, param, query, read, rows, word, write } from './shared.ts'
 import { bool, integer, list, oneOf, since, text } from './value.ts'
@@ -33,7 +33,7 @@ const ofDecoders = {
   cache: cacheIn('decoders', 'decoders'),
 } as const
 
-export const ruleset: readonly Endpoint[] = [
+export const ruleset: readonly V4Endpoint[] = [
   read('/lists', 'List the contents of CDB lists', {
     ...ofLists,
     query: query(...rows, 'select', 'relative_dirname', 'filename', 'q@4.7', 'distinct@4.7'),
@@ -179,7 +179,7 @@ const mitreTables = [
   ['techniques', 'technique_ids', 'techniques'],
 ] as const
 
-export const mitre: readonly Endpoint[] = [
+export const mitre: readonly V4Endpoint[] = [
   read('/mitre/metadata', 'Get the metadata of the MITRE database', ofMitre),
   ...mitreTables.map(([table, ids, what]) =>
     read(`/mitre/${table}`, `List MITRE ${table}`, {

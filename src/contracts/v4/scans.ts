@@ -1,5 +1,5 @@
 /** Records of scans of agents: rootcheck, syscheck, SCA, CIS-CAT, vulnerabilities. */
-import type { CacheGroup, Endpoint, Param } from '../endpoint.ts'
+import type { CacheGroup, Param, V4Endpoint } from '../endpoint.ts'
 import { cacheIn } from '../schemas/shared.ts'
 import { amount, master, param, query, read, rows, symbols, word, write } from './shared.ts'
 import { bool, integer, oneOf, text, wordOf } from './value.ts'
@@ -34,7 +34,7 @@ export const ciscatFilters: Readonly<Record<string, Param>> = {
   score: amount('score'),
 }
 
-export const scans: readonly Endpoint[] = [
+export const scans: readonly V4Endpoint[] = [
   read('/ciscat/:agent_id/results', 'List the CIS-CAT results of an agent', {
     ...ofAgent('Ciscat', 'ciscat', 'ciscat'),
     query: query(...rows, 'select', ciscatFilters, 'q'),

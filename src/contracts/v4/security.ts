@@ -1,5 +1,5 @@
 /** Records of users, roles, policies and rules. */
-import type { Endpoint, Param } from '../endpoint.ts'
+import type { Param, V4Endpoint } from '../endpoint.ts'
 import { anyNode, cacheIn } from '../schemas/shared.ts'
 import { json, master, param, query, read, required, rows, write } from './shared.ts'
 import { bool, integer, list, object, oneOf, text, type Value, wordOf } from './value.ts'
@@ -48,7 +48,11 @@ const name = text('names', { maxLength: 64 })
 const policy = object({ actions: list(text()), resources: list(text()), effect: text() })
 
 /** Returns the record of the list of objects of a kind. */
-function listOf(path: `/security/${string}`, summary: string, [ids, param]: readonly [name: string, Param]): Endpoint {
+function listOf(
+  path: `/security/${string}`,
+  summary: string,
+  [ids, param]: readonly [name: string, Param],
+): V4Endpoint {
   const resource = ids.replace('_ids', '')
   return read<string>(path, summary, {
     ...reading,
@@ -63,7 +67,7 @@ function writesOf(
   part: string,
   what: string,
   fields: Readonly<Record<string, Value>>,
-): readonly Endpoint[] {
+): readonly V4Endpoint[] {
   const many = what.replace(resource, part)
   const changing = { ...writing, endsTokens: resource === 'role' ? 'roles' : 'rolesOfRows' } as const
   const changed = Object.fromEntries(Object.entries(fields).map(([field, value]) => [`${field}?`, value]))
@@ -86,7 +90,7 @@ function writesOf(
   ]
 }
 
-export const securityReads: readonly Endpoint[] = [
+export const securityReads: readonly V4Endpoint[] = [
   read('/security/user/authenticate', 'Get a token (GET)', {
     ...loggingIn,
     cache: { never: 'the response is a token' },
@@ -127,7 +131,7 @@ export const securityReads: readonly Endpoint[] = [
   }),
 ]
 
-export const securityWrites: readonly Endpoint[] = [
+export const securityWrites: readonly V4Endpoint[] = [
   write('DELETE', '/security/user/authenticate', 'Revoke the tokens of the user of the token', {
     section,
     permission: 'signedIn',

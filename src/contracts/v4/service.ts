@@ -2,7 +2,7 @@
  * Records of the API itself, overview, tasks, tests of rules, events; and of operations that the manager does not have: the
  * stored responses of the edge, and the descriptions of its API.
  */
-import type { EdgeOperation, EdgeTarget, Endpoint } from '../endpoint.ts'
+import type { EdgeOperation, EdgeTarget, V4Endpoint } from '../endpoint.ts'
 import { anyNode, cacheIn, memberships } from '../schemas/shared.ts'
 import { json, master, param, query, read, required, rows, word, write } from './shared.ts'
 import { bool, list, text, wordOf } from './value.ts'
@@ -16,7 +16,7 @@ const testing = {
   invalidatesNothingBecause: 'a test of rules changes no data of the manager',
 } as const
 
-export const service: readonly Endpoint[] = [
+export const service: readonly V4Endpoint[] = [
   read('/', 'Get basic information about the API', {
     section: 'API Info',
     permission: 'signedIn',
@@ -102,7 +102,7 @@ function by(operation: EdgeOperation): EdgeTarget {
   return { kind: 'edge', operation }
 }
 
-export const edge: readonly Endpoint[] = [
+export const edge: readonly V4Endpoint[] = [
   read('/cache', 'List the stored responses of the cache', {
     ...reading,
     query: query('offset', 'limit', 'sort', 'search', 'select', { group, tag, endpoint }),

@@ -6,10 +6,10 @@ import type {
   NodeTarget,
   Param,
   PassesOnTo,
-  ReadEndpoint,
   ResponseShape,
+  V4Read,
   V4Rows,
-  WriteEndpoint,
+  V4Write,
   WriteMethod,
 } from '../endpoint.ts'
 import { complete, type OwnParams, type Sketch } from '../record.ts'
@@ -17,21 +17,21 @@ import type { Release } from '../translations/translation.ts'
 import { bool, integer, list, oneOf, type Releases, since, text, type Value, wordOf } from './value.ts'
 
 /** Fields that a record may omit. */
-type Omitted = 'contract' | 'method' | 'path' | 'summary' | 'params' | 'query' | 'strictQuery' | 'secret' | 'response'
-type Facts<E extends ReadEndpoint | WriteEndpoint, Path extends string> = Omit<E, Omitted | 'v4'> &
+type Omitted = 'contract' | 'method' | 'path' | 'summary' | 'params' | 'query' | 'secret' | 'response'
+type Facts<E extends V4Read | V4Write, Path extends string> = Omit<E, Omitted> &
   Partial<Pick<E, 'query' | 'secret' | 'response'>> &
   OwnParams<Path, keyof typeof pathParams>
 
 const ITEMS: ResponseShape = { data: 'items', schema: 'V4Item' }
-const defaults = { contract: 'v4', strictQuery: true, response: ITEMS } as const
+const defaults = { contract: 'v4', response: ITEMS } as const
 
 /** Returns the frozen record of a read. `snapshot`: of its cache policy. */
 export function read<const Path extends string>(
   path: Path,
   summary: string,
-  facts: Facts<ReadEndpoint, Path> & { readonly snapshot?: V4Rows; readonly storedRows?: 'none' },
-): ReadEndpoint {
-  return completeV4({ ...facts, method: 'GET', path, summary }) as ReadEndpoint
+  facts: Facts<V4Read, Path> & { readonly snapshot?: V4Rows; readonly storedRows?: 'none' },
+): V4Read {
+  return completeV4({ ...facts, method: 'GET', path, summary }) as V4Read
 }
 
 /** Returns the frozen record of a write. */
@@ -39,9 +39,9 @@ export function write<const Path extends string>(
   method: WriteMethod,
   path: Path,
   summary: string,
-  facts: Facts<WriteEndpoint, Path>,
-): WriteEndpoint {
-  return completeV4({ ...facts, method, path, summary }) as WriteEndpoint
+  facts: Facts<V4Write, Path>,
+): V4Write {
+  return completeV4({ ...facts, method, path, summary }) as V4Write
 }
 
 /** Parameters whose case the manager ignores, by their names: those of queries in each release. */

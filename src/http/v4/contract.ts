@@ -66,7 +66,7 @@ export function v4Contract({ catalogue, release }: V4ContractOptions) {
     const methodsOf = ({ method }: Endpoint) => [method]
     const routes = {
       findRoute: routeFinder({ catalogue, router, methodsOf }),
-      isServed: ({ releases }: Endpoint) => isInRelease(releases),
+      isServed: (endpoint: Endpoint) => endpoint.contract === 'v4' && isInRelease(endpoint.releases),
     }
     const checkUrl: HttpContract['checkUrl'] = (endpoint, params, query, headers) => {
       checkNames(endpoint, query, isInRelease)
@@ -184,8 +184,12 @@ function checkScheme(headers: IncomingHttpHeaders, endpoint: Endpoint): void {
 const FLAGS = ['pretty', 'wait_for_complete']
 const flag: Param = { kind: 'described', role: 'flag', value: bool(false) }
 
-function flagsOf({ withoutFlags = [] }: Endpoint): Readonly<Record<string, Param>> {
-  return Object.fromEntries(FLAGS.filter((name) => !withoutFlags.includes(name)).map((name) => [name, flag]))
+function flagsOf(endpoint: Endpoint): Readonly<Record<string, Param>> {
+  return Object.fromEntries(FLAGS.filter((name) => takesFlag(endpoint, name)).map((name) => [name, flag]))
+}
+
+function takesFlag(endpoint: Endpoint, name: string): boolean {
+  return endpoint.contract === 'v3' || !endpoint.withoutFlags?.includes(name)
 }
 
 /**
@@ -231,7 +235,7 @@ function isTrue(text: string | undefined): boolean {
 /** Throws 400 for names that the release does not have, and for mandatory ones that are missing. */
 function checkNames(endpoint: Endpoint, query: Values, isInRelease: IsInRelease): void {
   const isKnown = (name: string): boolean => {
-    if (FLAGS.includes(name)) return !endpoint.withoutFlags?.includes(name)
+    if (FLAGS.includes(name)) return takesFlag(endpoint, name)
     return Object.hasOwn(endpoint.query, name) && isInRelease(endpoint.query[name]?.value?.releases)
   }
   const extra = Object.keys(query).filter((name) => !isKnown(name))

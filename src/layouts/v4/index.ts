@@ -24,8 +24,10 @@ import { confirmRemoval, oneCall, removeAgent, removeGroups, restart, upgradeRes
 
 export const v4: Dialect = {
   ask: async (request, candidate, tools): Promise<DialectResult> => {
-    const { translation, path } = request.endpoint
-    if (translation === undefined) throw new EdgeError(949, '', { cause: new Error(`${path} has no translation`) })
+    const { endpoint } = request
+    const translation = endpoint.contract === 'v3' ? endpoint.translation : undefined
+    if (translation === undefined)
+      throw new EdgeError(949, '', { cause: new Error(`${endpoint.path} has no translation`) })
     const conversation = new Conversation(request, translation, candidate, tools)
     try {
       checkQuery(conversation)

@@ -1,7 +1,7 @@
 /** Every operation of the description has a record that says the same, and the others are operations of the edge itself. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import type { Body, Endpoint, Param } from '../../../src/contracts/endpoint.ts'
+import type { Body, Param, V4Endpoint } from '../../../src/contracts/endpoint.ts'
 import { v4Contract } from '../../../src/contracts/v4/index.ts'
 import type { Value } from '../../../src/contracts/v4/value.ts'
 import { type Described, type DescribedOperation, describedOperations, FACTS } from './description.ts'
@@ -11,7 +11,7 @@ const operations = describedOperations()
 const ofManager = v4Contract.filter(({ beyondSeed }) => !beyondSeed)
 const records = new Map(ofManager.map((record) => [nameOf(record), record]))
 
-function nameOf({ method, path }: Endpoint): string {
+function nameOf({ method, path }: V4Endpoint): string {
   return `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`
 }
 
@@ -69,7 +69,7 @@ function plainOperation({
   }
 }
 
-function plainRecord(record: Endpoint): Described {
+function plainRecord(record: V4Endpoint): Described {
   return {
     releases: record.releases ?? {},
     rights: record.rights ?? [],

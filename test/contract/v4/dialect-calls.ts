@@ -1,7 +1,7 @@
 /** Every call that the dialect of the v4 layout may send: each record with each of its parameters. */
 
 import { type Source, sources } from '../../../src/collections/sources.ts'
-import type { Endpoint } from '../../../src/contracts/endpoint.ts'
+import type { V3Endpoint } from '../../../src/contracts/endpoint.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { NodeCall, NodeResponse } from '../../../src/core/node-call.ts'
@@ -14,10 +14,10 @@ export type Reply = Pick<NodeResponse, 'status' | 'type' | 'body'>
 /** Returns what the node refuses a call with; `undefined`: the node carries it out. */
 export type Refuse = (call: NodeCall) => { readonly status: number; readonly detail: string } | undefined
 
-export const translated: readonly Endpoint[] = catalogue.filter(({ translation }) => translation !== undefined)
+export const translated: readonly V3Endpoint[] = catalogue.filter(({ translation }) => translation !== undefined)
 
 /** The fields that clients may name, under their v3 names. */
-export function fieldsOf({ translation }: Endpoint): readonly string[] {
+export function fieldsOf({ translation }: V3Endpoint): readonly string[] {
   const response = translation?.response
   const name = (response !== undefined && 'rows' in response && response.rows?.source) || ''
   const source: Source | undefined = (sources as Record<string, Source>)[name]
@@ -29,7 +29,7 @@ export function fieldsOf({ translation }: Endpoint): readonly string[] {
 const FILES = ['etc/ossec.conf', 'etc/rules/local_rules.xml', 'etc/decoders/local_decoder.xml', 'etc/lists/audit-keys']
 
 /** The requests of a record: the least one, one with each parameter, and one with all. */
-export function requestsOf(endpoint: Endpoint): readonly EdgeRequest[] {
+export function requestsOf(endpoint: V3Endpoint): readonly EdgeRequest[] {
   const { method, path, query } = endpoint
   const params = paramsOf(endpoint)
   const names = Object.keys(query).filter((name) => query[name]?.edgeOnly === undefined)
@@ -52,7 +52,7 @@ export function requestsOf(endpoint: Endpoint): readonly EdgeRequest[] {
 }
 
 /** Returns a legal value for each parameter of the path. */
-export function paramsOf({ method, path, params }: Endpoint): Readonly<Record<string, string>> {
+export function paramsOf({ method, path, params }: V3Endpoint): Readonly<Record<string, string>> {
   const own = pathsOf[`${method} ${path}`] ?? {}
   return Object.fromEntries(
     Object.keys(params).map((name) => {
@@ -62,7 +62,7 @@ export function paramsOf({ method, path, params }: Endpoint): Readonly<Record<st
   )
 }
 
-function sampleValue(endpoint: Endpoint, name: string): string {
+function sampleValue(endpoint: V3Endpoint, name: string): string {
   const param = endpoint.query[name]
   const [field = 'id'] = fieldsOf(endpoint)
   if (param?.kind === 'sort') return `-${field}`
@@ -72,7 +72,7 @@ function sampleValue(endpoint: Endpoint, name: string): string {
   return param?.allowed?.[0] ?? sampleOf(name, param?.kind ?? '')
 }
 
-function bodyOf(endpoint: Endpoint): RequestBody | undefined {
+function bodyOf(endpoint: V3Endpoint): RequestBody | undefined {
   const body = 'body' in endpoint ? endpoint.body : undefined
   if (body === undefined) return undefined
   if (body.kind === 'upload')

@@ -7,7 +7,7 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { startV4 } from '../../../packages/simulator/test/v4/ask.ts'
 import { parseQuery, type Query } from '../../../src/collections/grammar.ts'
-import type { Endpoint } from '../../../src/contracts/endpoint.ts'
+import type { V3Endpoint } from '../../../src/contracts/endpoint.ts'
 import type { NodeCall } from '../../../src/core/node-call.ts'
 import { edgeRequest } from '../../unit/upstream/edge-request.ts'
 import { callsOf, fieldsOf, paramsOf, translated } from './dialect-calls.ts'
@@ -35,7 +35,7 @@ function knownFields(path: string, name: Name): readonly string[] | undefined {
 }
 
 /** Requests that name each field in each parameter, and one that names none. */
-function requestsOf(endpoint: Endpoint) {
+function requestsOf(endpoint: V3Endpoint) {
   const params = paramsOf(endpoint)
   const named = fieldsOf(endpoint).flatMap((field) => [
     { sort: `-${field}` },

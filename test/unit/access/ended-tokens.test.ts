@@ -2,7 +2,7 @@
 import t from 'tap'
 import { createEndedTokens } from '../../../src/access/ended-tokens.ts'
 import { createRevocationList } from '../../../src/access/revocations.ts'
-import type { WriteEndpoint } from '../../../src/contracts/endpoint.ts'
+import type { V4Write } from '../../../src/contracts/endpoint.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { EdgeWrite } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
@@ -18,7 +18,7 @@ const rows = (affected_items: unknown, error = 0) => ({ data: { affected_items }
 /** `ended`: the users whose tokens have ended. */
 const outcomes: readonly {
   readonly what: string
-  readonly ends?: WriteEndpoint['endsTokens']
+  readonly ends?: V4Write['endsTokens']
   readonly response: object | Error
   readonly status?: number
   readonly ended: readonly string[]

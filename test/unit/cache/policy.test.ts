@@ -1,6 +1,6 @@
 import t from 'tap'
 import { compilePolicy, invalidatedTags } from '../../../src/cache/policy.ts'
-import type { Endpoint, ReadEndpoint, Tag, WriteEndpoint, WriteMethod } from '../../../src/contracts/endpoint.ts'
+import type { Endpoint, Tag, V3Read, V3Write, WriteMethod } from '../../../src/contracts/endpoint.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
 import type { EdgeWrite } from '../../../src/core/request.ts'
 import { edgeRead, edgeRequest, edgeWrite, fields, recordOf } from '../../support/edge-requests.ts'
@@ -23,26 +23,24 @@ function valuesFor({ path }: Endpoint, { agent, group, node }: Values) {
   }
 }
 
-function tagsOf(record: ReadEndpoint, values: Values): readonly Tag[] {
+function tagsOf(record: V3Read, values: Values): readonly Tag[] {
   const policy = compilePolicy(record)
   if (typeof policy === 'string') throw new Error(policy)
   return policy.tagsOf(edgeRead(record, valuesFor(record, values)), 'm')
 }
 
-function invalidatedBy(record: WriteEndpoint, values: Values): readonly Tag[] {
+function invalidatedBy(record: V3Write, values: Values): readonly Tag[] {
   const { agent } = values
   const body = fields({ ids: [agent], id: agent })
   const stale = invalidatedTags(record, edgeWrite(record, { ...valuesFor(record, values), ...body }), 'm')
   return [...stale.fromRequest, ...stale.fromResponse({ id: agent, affected_agents: [agent] })]
 }
 
-const writes = catalogue.filter(
-  (record): record is WriteEndpoint => record.method !== 'GET' && record.target.kind !== 'edge',
-)
-const reads = catalogue.filter((record): record is ReadEndpoint => typeof compilePolicy(record) !== 'string')
+const writes = catalogue.filter((record): record is V3Write => record.method !== 'GET' && record.target.kind !== 'edge')
+const reads = catalogue.filter((record): record is V3Read => typeof compilePolicy(record) !== 'string')
 /** `/manager/…` is data of the master. */
 const named = (tag: Tag) => tag.replace('{master}', 'm')
-const always = (write: WriteEndpoint) => write.invalidates.filter((entry) => typeof entry === 'string').map(named)
+const always = (write: V3Write) => write.invalidates.filter((entry) => typeof entry === 'string').map(named)
 const family = (tag: Tag) => tag.replaceAll(/\{[^}]*\}/g, '{}')
 
 t.test('every write invalidates every read of the same data, and no other read', async (t) => {
@@ -64,9 +62,7 @@ t.test('every write invalidates every read of the same data, and no other read',
 
 function of(id: string, values: Values = ours) {
   const record = recordOf(id)
-  return record.method === 'GET'
-    ? tagsOf(record as ReadEndpoint, values)
-    : invalidatedBy(record as WriteEndpoint, values)
+  return record.method === 'GET' ? tagsOf(record as V3Read, values) : invalidatedBy(record as V3Write, values)
 }
 
 t.test('a read carries its tags, the wildcards of their families and the tags of purges', async (t) => {

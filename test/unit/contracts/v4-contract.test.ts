@@ -3,7 +3,15 @@
  * contract must invalidate the reads of both. Each exception has its reason.
  */
 import t from 'tap'
-import type { Endpoint, ReadEndpoint, Tag, WriteEndpoint } from '../../../src/contracts/endpoint.ts'
+import type {
+  Endpoint,
+  ReadEndpoint,
+  Tag,
+  V3Endpoint,
+  V4Endpoint,
+  V4Read,
+  WriteEndpoint,
+} from '../../../src/contracts/endpoint.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
 import { v4Contract } from '../../../src/contracts/v4/index.ts'
 import { param } from '../../../src/contracts/v4/shared.ts'
@@ -69,9 +77,9 @@ t.test('the tags are those of the v3 contract, with listed exceptions', async (t
 })
 
 /** The records of the v4 contract whose calls answer a v3 request in front of nodes of the v4 layout. */
-function equalsOf({ translation: v4, method }: Endpoint): readonly Endpoint[] {
-  const { call } = v4 ?? {}
-  if (call === undefined) return []
+function equalsOf({ translation: v4, method }: V3Endpoint): readonly V4Endpoint[] {
+  if (v4 === undefined) return []
+  const { call } = v4
   const id = `${call.method ?? method} ${call.path}`
   const ids = ['/manager', '/cluster/:node_id'].map((node) => id.replace('{node}', node))
   return v4Contract.filter((record) => ids.includes(idOf(record)))
@@ -116,7 +124,7 @@ t.test('a response that may contain a secret is one in both contracts, and is ne
   const withSecret = pairs.filter(({ v3 }) => v3.secret !== 'none')
   t.ok(withSecret.length > 10, `${withSecret.length} pairs`)
   for (const { v3, v4 } of withSecret) t.not(v4.secret, 'none', `${idOf(v3)} and ${idOf(v4)}`)
-  for (const record of v4Contract.filter(isRead)) {
+  for (const record of v4Contract.filter((record): record is V4Read => record.method === 'GET')) {
     if (record.secret !== 'none') t.ok('never' in record.cache, idOf(record))
   }
   for (const { v3, v4 } of pairs) {

@@ -7,7 +7,7 @@ import type { Test } from 'tap'
 import { type Layout, startSimulator } from '../../../../packages/simulator/src/index.ts'
 import { compilePolicy } from '../../../../src/cache/policy.ts'
 import { cacheGroups } from '../../../../src/config/schema.ts'
-import type { Endpoint } from '../../../../src/contracts/endpoint.ts'
+import type { V3Endpoint } from '../../../../src/contracts/endpoint.ts'
 import { catalogue } from '../../../../src/contracts/index.ts'
 import { type RunningEdge, startEdge } from '../../../support/edge.ts'
 import { engineCollectionOf } from '../../../support/engine/collections.ts'
@@ -32,11 +32,11 @@ export interface Compared {
 }
 
 export interface Sites {
-  readonly collections: readonly Endpoint[]
+  readonly collections: readonly V3Endpoint[]
   /** Compares some queries of one collection. */
-  compare(record: Endpoint, queries: number, seed: number): Promise<Compared>
+  compare(record: V3Endpoint, queries: number, seed: number): Promise<Compared>
   /** Compares some of the parts of a query, alone and beside others: each `step`th, from the one at `from` on. */
-  compareParts(record: Endpoint, step: number, from: number): Promise<Compared>
+  compareParts(record: V3Endpoint, step: number, from: number): Promise<Compared>
   /** Compares a node with a faulty engine in place of the snapshot, which only the v3 layout has. */
   comparePlanted(plant: Plant, queries: number, seed: number): Promise<Compared>
 }
@@ -58,7 +58,7 @@ const AGENTS = { v3: 40, v4: 12 } as const
 const MAX_DIFFERENCES = 3
 const PAIRS_AT_ONCE = 4
 
-export const pathOf = ({ path }: Endpoint) => path.replaceAll(/:(\w+)/g, (_, name: string) => PARAMS[name] ?? '')
+export const pathOf = ({ path }: V3Endpoint) => path.replaceAll(/:(\w+)/g, (_, name: string) => PARAMS[name] ?? '')
 
 export async function startSites(t: Pick<Test, 'teardown'>, layout: Layout): Promise<Sites> {
   const start = new Date()
@@ -82,7 +82,7 @@ export async function startSites(t: Pick<Test, 'teardown'>, layout: Layout): Pro
   const cold = await edgeWith([])
   const warm = await edgeWith(cacheGroups)
 
-  const compareWith = async (record: Endpoint, sampled: Sampled, askOther: Ask): Promise<Compared> => {
+  const compareWith = async (record: V3Endpoint, sampled: Sampled, askOther: Ask): Promise<Compared> => {
     const path = pathOf(record)
     const given = oracle?.find(path)?.rows ?? (await rowsThrough(cold, path))
     const rowsOutsideAscii = given.filter((row) => /[^ -~]/.test(JSON.stringify(row))).length
@@ -115,16 +115,16 @@ export async function startSites(t: Pick<Test, 'teardown'>, layout: Layout): Pro
 
   const askWarm: Ask = (url) => ask(warm, url)
   const randomOf =
-    (record: Endpoint, queries: number, seed: number): Sampled =>
+    (record: V3Endpoint, queries: number, seed: number): Sampled =>
     (rows, fields) =>
       fc.sample(queriesOf(record, rows, fields), { numRuns: queries, seed: seed + collections.indexOf(record) })
-  const compareSampled = async (record: Endpoint, sampled: Sampled): Promise<Compared> => {
+  const compareSampled = async (record: V3Endpoint, sampled: Sampled): Promise<Compared> => {
     await warmUp(warm, pathOf(record))
     return compareWith(record, sampled, askWarm)
   }
-  const compare = (record: Endpoint, queries: number, seed: number) =>
+  const compare = (record: V3Endpoint, queries: number, seed: number) =>
     compareSampled(record, randomOf(record, queries, seed))
-  const compareParts = (record: Endpoint, step: number, from: number) =>
+  const compareParts = (record: V3Endpoint, step: number, from: number) =>
     compareSampled(record, (rows, fields) =>
       everyPart(record, rows, fields).filter((_, at) => (at + from) % step === 0),
     )

@@ -10,7 +10,7 @@ import { startSimulator } from '../../../../packages/simulator/src/index.ts'
 import { compilePolicy } from '../../../../src/cache/policy.ts'
 import { v4Sources } from '../../../../src/collections/v4-sources.ts'
 import { cacheGroups } from '../../../../src/config/schema.ts'
-import type { Endpoint } from '../../../../src/contracts/endpoint.ts'
+import type { V4Endpoint } from '../../../../src/contracts/endpoint.ts'
 import { v4Contract } from '../../../../src/contracts/v4/index.ts'
 import { startEdge } from '../../../support/edge.ts'
 import { everyPart, queriesOf, type RandomQuery } from '../one-answer/queries.ts'
@@ -28,9 +28,9 @@ export interface Compared {
 }
 
 export interface Sites {
-  compare(record: Endpoint, queries: number, seed: number, plant?: Plant): Promise<Compared>
+  compare(record: V4Endpoint, queries: number, seed: number, plant?: Plant): Promise<Compared>
   /** Compares some of the parts of a query, alone and beside others: each `step`th, from a random one on. */
-  compareParts(record: Endpoint, step: number, from: number): Promise<Compared>
+  compareParts(record: V4Endpoint, step: number, from: number): Promise<Compared>
 }
 
 /** A fault of the edge: what it is asked in place of the query. */
@@ -70,7 +70,7 @@ const PASSWORD = 'only-for-tests'
 /** Not every agent has each kind of rows. */
 const AGENT_IDS = ['001', '002', '003', '000', '005', '007', '010']
 
-export function pathOf({ path }: Endpoint, agentId = '001'): string {
+export function pathOf({ path }: V4Endpoint, agentId = '001'): string {
   return path.replaceAll(/:(\w+)/g, (_, name: string) => (name === 'agent_id' ? agentId : (PARAMS[name] ?? '')))
 }
 
@@ -117,7 +117,7 @@ export async function startSites(t: Pick<Test, 'teardown'>): Promise<Sites> {
       ),
   }
 
-  async function compareSampled(record: Endpoint, sampled: Sampled, plant?: Plant): Promise<Compared> {
+  async function compareSampled(record: V4Endpoint, sampled: Sampled, plant?: Plant): Promise<Compared> {
     const { path, rows } = await withRows(askNode, record)
     await warmUp(askEdge, path)
     const sample = sampled(rows, fieldsOf(record, rows))
@@ -199,7 +199,7 @@ async function warmUp(askEdge: Ask, path: string): Promise<void> {
 
 type Row = string | Readonly<Record<string, unknown>>
 
-async function withRows(askNode: Ask, record: Endpoint): Promise<{ path: string; rows: readonly Row[] }> {
+async function withRows(askNode: Ask, record: V4Endpoint): Promise<{ path: string; rows: readonly Row[] }> {
   for (const id of AGENT_IDS) {
     const path = pathOf(record, id)
     const { text } = await askNode(`${path}?limit=1000`)
@@ -219,7 +219,7 @@ function withFewParts(queries: fc.Arbitrary<RandomQuery>): fc.Arbitrary<RandomQu
 }
 
 /** The fields of the source, and the members of the rows. */
-function fieldsOf(record: Endpoint, rows: readonly Row[]): readonly string[] {
+function fieldsOf(record: V4Endpoint, rows: readonly Row[]): readonly string[] {
   const policy = compilePolicy(record)
   const source = typeof policy === 'string' ? undefined : v4Sources[policy.snapshot as keyof typeof v4Sources]
   const [first] = rows

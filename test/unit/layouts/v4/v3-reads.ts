@@ -1,7 +1,7 @@
 /** Random reads of v3 clients: valid parameters of any record, with values that a cluster has and that it lacks. */
 import fc from 'fast-check'
 import { type Source, sources } from '../../../../src/collections/sources.ts'
-import type { Endpoint, Param } from '../../../../src/contracts/endpoint.ts'
+import type { Param, V3Endpoint } from '../../../../src/contracts/endpoint.ts'
 import { catalogue } from '../../../../src/contracts/index.ts'
 
 const word = fc.constantFrom('a', 'web', 'Debian 12', 'x_1', '5.2-1')
@@ -47,7 +47,7 @@ const files = fc.constantFrom(
 )
 
 /** Some parameters of the record, each with a valid value. */
-function queryOf(endpoint: Endpoint): fc.Arbitrary<Partial<Record<string, string>>> {
+function queryOf(endpoint: V3Endpoint): fc.Arbitrary<Partial<Record<string, string>>> {
   const fields = fieldsOf(endpoint)
   const some = Object.entries(endpoint.query).flatMap(([name, param]) => {
     const value = arbitraryOf(endpoint, name, param, fields)
@@ -57,7 +57,7 @@ function queryOf(endpoint: Endpoint): fc.Arbitrary<Partial<Record<string, string
   return fc.record(Object.fromEntries(some), { requiredKeys })
 }
 
-function arbitraryOf(endpoint: Endpoint, name: string, param: Param, fields: readonly string[]) {
+function arbitraryOf(endpoint: V3Endpoint, name: string, param: Param, fields: readonly string[]) {
   const field = fields.length === 0 ? undefined : fc.constantFrom(...fields)
   if (name === 'limit') return fc.integer({ min: 1, max: 1000 }).map(String)
   if (name === 'path' && endpoint.path.endsWith('/files') && param.required) return files
@@ -76,7 +76,7 @@ function arbitraryOf(endpoint: Endpoint, name: string, param: Param, fields: rea
   }
 }
 
-function fieldsOf({ translation }: Endpoint): readonly string[] {
+function fieldsOf({ translation }: V3Endpoint): readonly string[] {
   const response = translation?.response
   const name = response !== undefined && 'rows' in response ? response.rows?.source : undefined
   const source: Source | undefined = name === undefined ? undefined : (sources as Record<string, Source>)[name]
@@ -90,11 +90,11 @@ export interface V3Read {
 }
 
 /** The records of reads that a node answers. */
-export const reads: readonly Endpoint[] = catalogue.filter(
+export const reads: readonly V3Endpoint[] = catalogue.filter(
   ({ method, translation: v4 }) => method === 'GET' && v4 !== undefined,
 )
 
-export function anyRead(endpoint: Endpoint): fc.Arbitrary<V3Read> {
+export function anyRead(endpoint: V3Endpoint): fc.Arbitrary<V3Read> {
   const params = Object.keys(endpoint.params).map((name) => [name, path[name] ?? word] as const)
   return fc.record({
     params: fc.record(Object.fromEntries(params)),
