@@ -59,6 +59,8 @@ export async function createOperationsListener(options: OperationsOptions): Prom
     return503OnClosing: false,
     ...server,
     bodyLimit: MAX_BODY_BYTES,
+    // The registration of each plugin has a limit of its own (app/plugins.ts).
+    pluginTimeout: 0,
     // Errors of the router run no hooks.
     frameworkErrors: (error, request, reply) => {
       reply.headers(headersOf(request))
@@ -111,7 +113,7 @@ export function problemsPart(problems: () => readonly Problem[]): OperationsPart
 }
 
 /** Without a console, the start page says so. */
-export const noConsolePart: OperationsPart = (app) => {
+export const noConsolePlugin: FastifyPluginAsync = async (app) => {
   app.get('/', async (_request, reply) =>
     reply
       .code(404)

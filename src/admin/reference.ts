@@ -5,8 +5,8 @@
 import { readFile } from 'node:fs/promises'
 import type { IncomingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
-import type { FastifyInstance } from 'fastify'
-import { type OperationsPart, pagePolicy, registerLatePages } from './listener.ts'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import { pagePolicy, registerLatePages } from './listener.ts'
 
 const pages = [
   { contract: 'v3', path: '/docs', json: '/openapi.json' },
@@ -25,8 +25,8 @@ interface DocumentedContract {
 }
 
 /** `folder`: with the files of the build. Undefined if this installation leaves them out. */
-export function referencePart(contracts: ReferenceOptions, folder: string | undefined): OperationsPart {
-  return (app) => {
+export function referencePlugin(contracts: ReferenceOptions, folder: string | undefined): FastifyPluginAsync {
+  return async (app) => {
     if (folder === undefined) return
     for (const { contract, path, json } of pages) {
       const { represent } = contracts[contract]

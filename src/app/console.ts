@@ -2,9 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { extname } from 'node:path'
-import type { FastifyPluginAsync } from 'fastify'
 import type { Access } from '../access/access.ts'
-import { noConsolePart, type OperationsPart } from '../admin/listener.ts'
+import { noConsolePlugin } from '../admin/listener.ts'
 import type { Audit } from '../audit/index.ts'
 import { CACHE_OFF, explain, readEntry } from '../cache/explain.ts'
 import { listPurged, type PurgePorts, purgeCostOf, purgeScopeOf, withSnapshots } from '../cache/purge.ts'
@@ -42,6 +41,7 @@ import type { Api } from './api.ts'
 import type { Base } from './base.ts'
 import type { Observed } from './observed.ts'
 import type { OpenFiles } from './open-files.ts'
+import type { EdgePlugin } from './plugins.ts'
 import { builtFolder, version } from './process.ts'
 import type { ReloadStatus } from './reload.ts'
 
@@ -295,7 +295,7 @@ function parseDrainDuration(text: string): number {
 
 /** What the console, a package of this repository, exports. An installation may leave it out. */
 interface ConsoleModule {
-  readonly consolePlugin: FastifyPluginAsync<{ readonly view: EdgeView; readonly folder: string | undefined }>
+  readonly consolePlugin: EdgePlugin['plugin']
 }
 
 const SOURCE = /\/src\/app\/[^/]+$/
@@ -308,11 +308,9 @@ const CONSOLE = new URL(
   import.meta.url,
 )
 
-/** Returns the part with the console if it is installed. It is no static import: the edge starts without it. */
-export async function loadConsole(view: EdgeView): Promise<OperationsPart> {
-  if (!existsSync(CONSOLE)) return noConsolePart
+/** Returns the console, or what answers without it. It is no static import: the edge starts without it. */
+export async function loadConsole(): Promise<EdgePlugin> {
+  if (!existsSync(CONSOLE)) return { name: 'no console', plugin: noConsolePlugin }
   const { consolePlugin }: ConsoleModule = await import(CONSOLE.href)
-  return async (app) => {
-    await app.register(consolePlugin, { view, folder: builtFolder('console') })
-  }
+  return { name: 'console', plugin: consolePlugin, options: { folder: builtFolder('console') } }
 }

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Access } from '../access/access.ts'
 import { createOperationsListener, metricsPart, problemsPart } from '../admin/listener.ts'
-import { referencePart } from '../admin/reference.ts'
+import { referencePlugin } from '../admin/reference.ts'
 import { createIssuer, type Issuer, type IssuerSettings } from '../admin/sessions/issuer.ts'
 import { createErrorPages, readCookie, SESSION_COOKIE, type SessionPorts } from '../admin/sessions/page-parts.ts'
 import { sessionPart } from '../admin/sessions/routes.ts'
@@ -25,6 +25,7 @@ import { DEGRADATION_REASONS, degradationsOf } from '../status/problems.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
 import { type ConsoleParts, loadConsole } from './console.ts'
 import { toLog } from './log.ts'
+import { type EdgePlugin, loadPlugins, registerPlugins } from './plugins.ts'
 import { builtFolder, commit, version } from './process.ts'
 
 /** `listener`: to close its failed connections. */
@@ -36,6 +37,11 @@ export async function buildOperations(parts: ConsoleParts, view: EdgeView) {
   const { signIn, errorPages, sessions } = buildSignIn(settings, { access, log, count: shared?.count })
   const listener = await createListener({ ...listenerSettings(settings.initial), cors: false, log })
   settings.onReload((next) => listener.prepareReload(listenerSettings(next)))
+  const plugins: readonly EdgePlugin[] = [
+    { name: 'reference', plugin: referencePlugin(api.descriptions, builtFolder('reference')) },
+    await loadConsole(),
+    ...(await loadPlugins(settings.initial.plugins, 'operations')),
+  ]
   const app = await createOperationsListener({
     ready,
     degradations: () => degradationsOf(view.problems()),
@@ -50,9 +56,9 @@ export async function buildOperations(parts: ConsoleParts, view: EdgeView) {
       parts: [
         ...(sessions ? [sessionPart(sessions)] : []),
         problemsPart(view.problems),
-        referencePart(api.descriptions, builtFolder('reference')),
-        await loadConsole(view),
         ...(isMetricsOpen ? [] : [scraped]),
+        // Last: the route of a plugin that the edge has too is the fault of the plugin.
+        (scope) => registerPlugins(scope, plugins, view),
       ],
     },
   })

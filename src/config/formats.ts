@@ -1,6 +1,6 @@
 /** Formats of settings that are written as text: which texts are valid, and which value each text gives. */
 import { isIP, isIPv4 } from 'node:net'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseAddressRange } from '../core/values.ts'
 
 interface Format {
@@ -67,6 +67,11 @@ export const formats: Readonly<Record<string, Format>> = {
   replicaName: {
     description: 'up to 128 letters, digits and . _ : -, such as edge-1 or rack2.edge',
     validate: (text) => /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/.test(text),
+  },
+  packageName: {
+    description: 'the name of a package such as @fastify/helmet',
+    validate: (text) => /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/.test(text),
+    parse: (text, base) => join(base, 'node_modules', text),
   },
   folder: {
     description: 'an absolute folder that ends with /, such as /var/ossec/',

@@ -329,6 +329,18 @@ const log = group({
 // The console, the log and the audit chain name a process as long as it runs.
 const replica = group({ name: restart(Type.Optional(text({ format: 'replicaName' }))), only: flag(false) })
 
+/** Fastify plugins that operators add. The routes and hooks of a listener are fixed when it opens. */
+const plugins = restart(
+  list(
+    record({
+      file: Type.Optional(path()),
+      package: Type.Optional(text({ format: 'packageName' })),
+      listener: oneOf(['operations']),
+      options: tableOf(Type.Unknown(), { default: {} }),
+    }),
+  ),
+)
+
 /** The whole configuration. An unknown key is a fault. */
 const settings = record({
   replica,
@@ -346,6 +358,7 @@ const settings = record({
   audit,
   traces,
   log,
+  plugins,
 })
 
 /** `settings` as plain JSON Schema. */

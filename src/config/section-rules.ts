@@ -14,6 +14,7 @@ export const sectionRules: readonly Rule[] = [
   rule(checkRedisTls, 'cache.redis'),
   rule(checkRedisPassword, 'cache.redis'),
   rule(checkSignIn, 'operations.signIn', 'cluster.credentials'),
+  rule(checkPlugins, 'plugins'),
 ]
 
 /** Returns which of the three ways to name a Redis are used; none: there is no Redis. */
@@ -100,4 +101,11 @@ function checkSignIn({ operations: { signIn }, cluster }: Config, report: Report
   if (clientSecret !== undefined && clientSecretFile !== undefined)
     report([...path, 'clientSecret'], 'is set together with clientSecretFile; keep one of the two')
   if (!scopes.includes('openid')) report([...path, 'scopes'], 'must contain openid')
+}
+
+function checkPlugins({ plugins }: Config, report: Report): void {
+  for (const [at, { file, package: name }] of plugins.entries()) {
+    if ((file === undefined) === (name === undefined))
+      report(['plugins', at], 'must have a file or a package, and not both; write one of the two')
+  }
 }

@@ -113,7 +113,9 @@ export function parseValues(
 ): unknown {
   const { items } = schema
   if (Array.isArray(value) && items) return value.map((item, i) => parseValues(items, item, baseOf, [...path, i]))
-  if (isObject(value)) return parseMembers(schema, value, baseOf, path)
+  // Values without a schema are those of a plugin.
+  if (isObject(value) && (schema.properties ?? schema.patternProperties))
+    return parseMembers(schema, value, baseOf, path)
   const format = schema.format === undefined ? undefined : formats[schema.format]
   if (typeof value !== 'string' || !format?.parse || !format.validate(value)) return value
   return format.parse(value, baseOf(path))

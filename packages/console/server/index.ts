@@ -19,16 +19,16 @@ import { requestDetailsOf } from './request-details.ts'
 import type { Costs, RequestDetails } from './request-types.ts'
 
 export interface ConsoleOptions {
-  readonly view: EdgeView
+  readonly edge: EdgeView
   /** The folder of the built page. Undefined if the build has none. */
   readonly folder: string | undefined
 }
 
 /** Records requests from now on, until the listener closes. */
-export const consolePlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { view, folder }) => {
-  const recorders = createRecorders(view)
+export const consolePlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { edge, folder }) => {
+  const recorders = createRecorders(edge)
   app.addHook('onClose', async () => recorders.close())
-  await consolePart(view, recorders, folder)(app)
+  await consolePart(edge, recorders, folder)(app)
 }
 
 export function consolePart(view: EdgeView, recorders: Recorders, folder: string | undefined): OperationsPart {

@@ -12,24 +12,28 @@ t.test('settings that need a restart are named once in the log, in the console a
   const before = await metric('edge_config_reload_timestamp_seconds')
   t.ok(before > 1_700_000_000 && before <= Date.now() / 1000)
 
-  await change({ 'cache.enabled': false, 'listen.port': 1, 'log.level': 'debug' })
+  await change({ 'cache.enabled': false, 'listen.port': 1, 'log.level': 'debug', plugins: [{ file: 'team.mjs' }] })
   await change({ 'cache.defaultTtl': '2s' })
   const warning = 'changed settings take effect after a restart only'
-  t.match(logged(warning), [{ level: 'warn', settings: ['listen.port', 'cache.enabled'] }])
+  t.match(logged(warning), [{ level: 'warn', settings: ['listen.port', 'cache.enabled', 'plugins'] }])
   t.equal(logged(warning).length, 1, 'the second reload does not report them again')
   t.match(
     logged('configuration reloaded').map(({ changed }) => changed),
     [['log.level'], ['cache.defaultTtl']],
   )
-  t.equal(await metric('edge_config_pending_restart'), 2)
+  t.equal(await metric('edge_config_pending_restart'), 3)
   t.equal(await metric('edge_config_reload_success'), 1)
   t.equal(await metric('edge_config_reloads_total{outcome="succeeded"}'), 2)
   t.ok((await metric('edge_config_reload_timestamp_seconds')) > before)
   const { problems } = JSON.parse(await operations('/api/problems')) as Problems
   const waiting = problems.find(({ kind }) => kind === 'pendingRestart')
-  t.match(`${waiting?.summary}: ${waiting?.detail}`, /listen\.port, cache\.enabled/, 'the console names the settings')
+  t.match(
+    `${waiting?.summary}: ${waiting?.detail}`,
+    /listen\.port, cache\.enabled, plugins/,
+    'the console names the settings',
+  )
 
-  await change({ 'cache.enabled': true, 'listen.port': 0 })
+  await change({ 'cache.enabled': true, 'listen.port': 0, plugins: [] })
   t.equal(await metric('edge_config_pending_restart'), 0, 'with the old values no restart is needed')
 })
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { openApiDocument, type Server } from '../../../packages/reference/src/document.ts'
 import { createOperationsListener } from '../../../src/admin/listener.ts'
-import { referencePart } from '../../../src/admin/reference.ts'
+import { referencePlugin } from '../../../src/admin/reference.ts'
 import { version } from '../../../src/app/process.ts'
 import { readDescriptions } from '../../../src/app/reference.ts'
 import { createReloadableConfig } from '../../../src/config/reloadable.ts'
@@ -55,7 +55,7 @@ t.test('an installation without the reference has no such paths', async (t) => {
     ready: () => ({ ok: true, reasons: [] }),
     degradations: () => [],
     log: { error: (_fields, message) => t.fail(message) },
-    openParts: [referencePart(descriptions, undefined)],
+    openParts: [async (app) => void (await app.register(referencePlugin(descriptions, undefined)))],
   })
   for (const path of ['/openapi.json', '/docs', '/docs/json', '/docs/static/swagger-ui.css'])
     t.match((await app.inject(path)).json(), { error: 603 }, path)
