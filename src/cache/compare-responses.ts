@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { collectionContracts } from '../collections/contracts.ts'
 import { isStorable, reportedNodeFailure } from '../core/envelope.ts'
 import type { CacheDifference } from '../core/events.ts'
-import { actsAsItself, type EdgeRead, type Handler, NO_COST } from '../core/request.ts'
+import { actsAsItself, createNoClient, type EdgeRead, type Handler, NO_COST } from '../core/request.ts'
 import { type CacheIndex, type EdgeResponse, type Hit, isPartial, type TagEpochs } from '../core/response.ts'
 import { rateBudget } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
@@ -144,9 +144,14 @@ async function compare(
   { request, target }: ReadContext,
   { epochs, response: { body: stored } }: Hit,
 ): Promise<Comparison['outcome']> {
-  const { signal } = new AbortController()
   // No stored response of the other contract may answer for the node.
-  const asked = { ...request, client: { signal }, waitForComplete: false, reuse: 'noStore', cost: NO_COST } as const
+  const asked = {
+    ...request,
+    client: createNoClient(),
+    waitForComplete: false,
+    reuse: 'noStore',
+    cost: NO_COST,
+  } as const
   const current = await callNodes(asked)
   return (await compareResponses(store, { target, epochs, stored, current })).outcome
 }

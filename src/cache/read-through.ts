@@ -3,11 +3,11 @@ import { type CacheStatus, OUTAGE, WITHOUT_REDIS } from '../core/cache.ts'
 import { errorNumberOf, isOutageFailure, nodeFailureOf, OWNER_UNKNOWN } from '../core/envelope.ts'
 import {
   arrivalLimitOf,
+  createNoClient,
   type EdgeRead,
   type Handler,
   NO_COST,
   nodeOf,
-  type RequestClient,
   type Stage,
 } from '../core/request.ts'
 import {
@@ -241,7 +241,7 @@ function knownFailure({ ports, fetcher }: ReadPath, context: ReadContext): Stale
 }
 
 /** No client waits for the work that a repeated hit starts in the background. */
-const NO_CLIENT: RequestClient = new AbortController()
+const NO_CLIENT = createNoClient()
 
 /**
  * Returns the function that serves the hit again, where a later request of any caller leads to the same target.

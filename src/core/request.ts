@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { Endpoint, Priority, ReadEndpoint, WriteEndpoint } from '../contracts/endpoint.ts'
 import type { ClientFlow, LateExchange, NodeCall, NodeToken } from './node-call.ts'
 import type { ClientPresence } from './presence.ts'
@@ -160,6 +161,14 @@ export interface RequestClient {
   readonly signal: AbortSignal
   /** Whether a call that is not sent yet is still awaited. Absent: it always is, because it is work of the edge. */
   readonly presence?: ClientPresence
+}
+
+/** Returns the client of work of the edge, for which no client waits. */
+export function createNoClient(): RequestClient {
+  const client = new AbortController()
+  // Every call adds a listener; above ten Node.js would warn of a leak.
+  setMaxListeners(0, client.signal)
+  return client
 }
 
 /** What a read counts for if the cache cannot answer it. */

@@ -9,7 +9,7 @@ import { isNotReadyError, OWNER_UNKNOWN, parseEnvelope } from '../core/envelope.
 import { EdgeError } from '../core/errors.ts'
 import { nodeOfAgent } from '../core/node-call.ts'
 import { throwIfAbandoned } from '../core/presence.ts'
-import { type Caller, type EdgeRead, type EdgeRequest, type Handler, NO_COST } from '../core/request.ts'
+import { type Caller, createNoClient, type EdgeRead, type EdgeRequest, type Handler, NO_COST } from '../core/request.ts'
 import { cachedOf, type EdgeResponse } from '../core/response.ts'
 import { waitForJsonTurn } from '../core/turns.ts'
 import { ownField, ownText } from '../core/values.ts'
@@ -148,7 +148,7 @@ function createCall(request: EdgeRequest, endpoint: ReadEndpoint): EdgeRead {
 function createSharedCall(request: EdgeRequest, endpoint: ReadEndpoint): EdgeRead {
   const { caller, ...rest } = createCall(request, endpoint)
   const name = caller.credentials === undefined ? 'manager-edge' : caller.name
-  return { ...rest, caller: { ...caller, name }, priority: 'interactive', client: new AbortController() }
+  return { ...rest, caller: { ...caller, name }, priority: 'interactive', client: createNoClient() }
 }
 
 async function readByIds(call: EdgeRead, read: Handler<EdgeRead>, ids: readonly string[]): Promise<AgentOwnerMap> {

@@ -19,7 +19,7 @@ import {
 import { compileProjection } from '../../collections/select.ts'
 import { isDegraded, OUTAGE } from '../../core/cache.ts'
 import { envelopeOf, isNodeFailure } from '../../core/envelope.ts'
-import { arrivalLimitOf, type EdgeRead, type Handler, NO_COST } from '../../core/request.ts'
+import { arrivalLimitOf, createNoClient, type EdgeRead, type Handler, NO_COST } from '../../core/request.ts'
 import {
   type EdgeResponse,
   type EnvelopeResponse,
@@ -171,7 +171,7 @@ export function createSnapshots(ports: SnapshotPorts, next: Handler<EdgeRead>, r
     if (known !== undefined || !hasIdleCapacity(snapshot)) return known
     const { trace, ...request } = snapshot
     const complete = { ...request, reuse: 'allowed', effort: 'complete', priority: 'bulk', cost: NO_COST } as const
-    const built = Promise.resolve(read({ ...complete, client: new AbortController() }))
+    const built = Promise.resolve(read({ ...complete, client: createNoClient() }))
       .then(
         () => true,
         () => false,
