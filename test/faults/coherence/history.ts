@@ -9,7 +9,7 @@ export interface Operation {
   readonly value?: number
   readonly begin: number
   readonly end: number
-  /** URL of the replica that responded. */
+  /** The replica that responded: its URL or name. */
   readonly by: string
   /**
    * A read that is marked `detail=without-redis`: it may be older than a write that another replica has acknowledged, and than

@@ -8,6 +8,8 @@ import { isNotCarriedOut } from './write-log.ts'
 
 export interface LoadOptions {
   readonly replicas: readonly string[]
+  /** The name of the header in which a response names its replica, if `replicas` are balancers. */
+  readonly replicaHeader?: string
   /** Of the port for the v4 contract of each replica: half of all requests are sent there. Absent: there is none. */
   readonly v4?: ReadonlyMap<string, string>
   /** Resolves to the value that a write has set, if its response does not name it. */
@@ -40,7 +42,7 @@ export interface LoadOptions {
 }
 
 export interface Outcome {
-  /** URL of the replica. */
+  /** URL of the replica, or of the balancer. */
   readonly by: string
   readonly method: 'GET' | 'PUT'
   readonly path: string
@@ -175,7 +177,8 @@ export function startLoad(options: LoadOptions): Running {
       const isAnswered = statusCode === 200
       if (statusCode === 401 && tokenFrom !== undefined) tokens.delete(tokenFrom)
       if (!isAnswered) counted.unanswered += 1
-      return { text, isAnswered, isHit: /;\s*hit\b/.test(cacheStatus), isFirst, detail }
+      const named = options.replicaHeader === undefined ? undefined : headers[options.replicaHeader]
+      return { by: String(named ?? by), text, isAnswered, isHit: /;\s*hit\b/.test(cacheStatus), isFirst, detail }
     } catch (fault) {
       // The replica was killed or paused: the outcome is unknown.
       report({ status: 0, headers: {}, text: `${method} ${path}: ${fault}` })
@@ -195,7 +198,7 @@ export function startLoad(options: LoadOptions): Running {
     const shown = Number(/value (\d+)/.exec(reply?.text ?? '')?.[1])
     const set = `/agents/${key}/group/w${number}`
     const value = !reply?.isAnswered ? 0 : shown > 0 ? shown : ((await options.writtenValue?.(set)) ?? 0)
-    if (value > 0) history[at] = { key, kind: 'write', value, begin, end: answered, by }
+    if (value > 0) history[at] = { key, kind: 'write', value, begin, end: answered, by: reply?.by ?? by }
     else if (reply !== undefined && isNotCarriedOut(reply.text)) {
       counted.refused += 1
       history[at] = { key, kind: 'refused', begin, end: answered, by }
@@ -218,7 +221,15 @@ export function startLoad(options: LoadOptions): Running {
     const first = firstKey()
     for (const { id, value } of rows(reply.text)) {
       if (Number(id) >= first)
-        history.push({ key: id, kind: 'read', value, begin, end, by, ...(isWithoutRedis && { isWithoutRedis }) })
+        history.push({
+          key: id,
+          kind: 'read',
+          value,
+          begin,
+          end,
+          by: reply.by,
+          ...(isWithoutRedis && { isWithoutRedis }),
+        })
     }
     return true
   }
@@ -263,6 +274,8 @@ export function startLoad(options: LoadOptions): Running {
 }
 
 interface Reply {
+  /** The replica, by its URL or by the name in the response. */
+  readonly by: string
   readonly text: string
   /** Its status is 200. */
   readonly isAnswered: boolean

@@ -17,7 +17,7 @@ import { type ChaosStage, chaosFaults, NORMAL } from './chaos-faults.ts'
 import type { PlannedFault } from './chaos-plan.ts'
 import { violationsOf, wrongWritesOf } from './departures.ts'
 import { type EdgeProcess, type EdgeProcessOptions, headers, startEdgeProcess } from './edge-process.ts'
-import { startHaproxy } from './haproxy.ts'
+import { REPLICA_HEADER, startHaproxy } from './haproxy.ts'
 import { startSteadyLoad } from './load.ts'
 import { startNodeUpstream } from './upstream.ts'
 
@@ -125,11 +125,16 @@ export async function runChaos({
       return { replica, v4Port, nodes, links: [link, ...ofNodes] }
     }
     const replicas = await Promise.all(Array.from({ length: count }).map(start))
-    const balancer = keep(await startHaproxy(replicas.map(({ replica }) => replica)))
+    const balancer = keep(
+      await startHaproxy(
+        replicas.map(({ replica }) => replica),
+        { namesReplica: true },
+      ),
+    )
     const v4Ports = replicas.flatMap(({ replica: { operationsPort }, v4Port }) => {
       return v4Port === undefined ? [] : { port: v4Port, operationsPort }
     })
-    const v4Balancer = v4Ports.length === 0 ? undefined : keep(await startHaproxy(v4Ports))
+    const v4Balancer = v4Ports.length === 0 ? undefined : keep(await startHaproxy(v4Ports, { namesReplica: true }))
     const linkEffects: LinkEffect[] = []
     const stage: ChaosStage = {
       upstream,
@@ -185,6 +190,7 @@ async function underLoad(stage: ChaosStage, options: LoadOptions): Promise<Omit<
   let over = false
   const load = startLoad({
     replicas: [stage.balancer.url],
+    replicaHeader: REPLICA_HEADER,
     ...(v4Url !== undefined && {
       v4: new Map([[stage.balancer.url, v4Url]]),
       writtenValue: async (path) =>

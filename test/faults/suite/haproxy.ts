@@ -34,18 +34,24 @@ export interface BalancerOptions {
   readonly awaited?: number
   /** Soft and hard limit of open files; by default that of this process. */
   readonly openFiles?: number
+  /** Each response names its replica in the header `REPLICA_HEADER`. */
+  readonly namesReplica?: true
 }
+
+export const REPLICA_HEADER = 'x-replica'
 
 /** Throws `NotRun` with instructions if HAProxy is missing and cannot be installed. */
 export async function startHaproxy(
   replicas: readonly Replica[],
-  { awaited = replicas.length, openFiles }: BalancerOptions = {},
+  { awaited = replicas.length, openFiles, namesReplica }: BalancerOptions = {},
 ): Promise<Balancer> {
   const program = haproxyBinary()
   const folder = await mkdtemp(join(tmpdir(), 'manager-edge-haproxy-'))
   const [port, statistics] = [await freePort(), await freePort()]
   const file = join(folder, 'haproxy.cfg')
-  await writeFile(file, configuration(await readFile(SHIPPED, 'utf8'), replicas, port))
+  const shipped = configuration(await readFile(SHIPPED, 'utf8'), replicas, port)
+  const header = namesReplica ? `    http-response set-header ${REPLICA_HEADER} %s\n` : ''
+  await writeFile(file, shipped.replace('backend edges\n', `$&${header}`))
   const limit = openFiles === undefined ? '' : `ulimit -n ${openFiles} && `
   const child = spawn('sh', ['-c', `${limit}exec "$0" -db -f "$1"`, program, file], {
     stdio: ['ignore', 'ignore', 'pipe'],
