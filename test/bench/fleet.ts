@@ -3,9 +3,10 @@
  * memory, for the first and the second time of each read, through two replicas with one Redis. Each response is compared
  * with that of the node. Ends with code 1 if a read takes more calls or a longer turn than its law allows.
  */
+import { writeFileSync } from 'node:fs'
 import { readOptions } from '../support/script-options.ts'
 import { type Cost, measureFleet } from './fleet/measure.ts'
-import { printPrices } from './fleet/prices.ts'
+import { measurePrices, pageOf } from './fleet/prices.ts'
 import { type FleetMode, modes } from './fleet/reads.ts'
 
 const { values, refuse } = readOptions({
@@ -22,9 +23,17 @@ const { values, refuse } = readOptions({
     },
     only: { kind: 'pattern', meaning: 'measure the reads whose name matches' },
     prices: { kind: 'flag', meaning: 'print the calls of every read instead, at 3,000 and 50,000 agents' },
+    write: { kind: 'text', value: 'FILE', meaning: 'with --prices: also write the page of the documents to FILE' },
   },
 })
-const { agents = values.prices ? '3000,50000' : '1000,10000,50000', workers = 25, work = 0, only, prices } = values
+const {
+  agents = values.prices ? '3000,50000' : '1000,10000,50000',
+  workers = 25,
+  work = 0,
+  only,
+  prices,
+  write,
+} = values
 const named = Object.keys(modes).find((name): name is FleetMode => name === (values.mode ?? 'manager'))
 const mode = named ?? refuse(`--mode needs one of ${Object.keys(modes).join(', ')}, got "${values.mode}"`)
 const fleets = agents.split(',').map(Number)
@@ -38,7 +47,12 @@ function cellsOf({ calls, ms, cpu, turn, memory }: Cost): string {
 }
 
 const missed: string[] = []
-if (prices) missed.push(...(await printPrices(fleets.map((count) => ({ agents: count, workers })))))
+if (prices) {
+  const found = await measurePrices(fleets.map((count) => ({ agents: count, workers })))
+  console.log([...found.table, '', ...found.summary].join('\n'))
+  missed.push(...found.missed)
+  if (write !== undefined) writeFileSync(write, pageOf(found, workers))
+}
 for (const count of prices ? [] : fleets) {
   console.log(
     `\n${count.toLocaleString('en')} agents, ${workers} workers: calls · ms · ms of CPU · longest turn in ms · MB`,

@@ -1,10 +1,10 @@
 /** The processes of the growth measurements: an origin, and edges with as many users, entries and replicas as a row has. */
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
-import { eventually } from '../../support/eventually.ts'
+import { type HeapUse, heapHook, readHeap } from '../../support/heap.ts'
 import { freePort } from '../../support/redis.ts'
 import { runnableOf } from '../../support/typescript/script.ts'
 import { certificate, launch, type Running } from '../contenders.ts'
@@ -13,12 +13,6 @@ export interface GrowthEdge extends Running {
   readonly port: number
   /** Collects garbage, and returns the bytes that are in use then. */
   heap(): Promise<HeapUse>
-}
-
-export interface HeapUse {
-  readonly rss: number
-  readonly heapUsed: number
-  readonly external: number
 }
 
 export interface GrowthEdgeOptions {
@@ -106,20 +100,8 @@ export async function startEdge(options: GrowthEdgeOptions): Promise<GrowthEdge>
   }
   await writeFile(join(own, 'edge.yaml'), stringify(settings))
   const heapFile = join(own, 'heap.json')
-  const hook = new URL(`./heap.mjs?file=${encodeURIComponent(heapFile)}`, import.meta.url).href
   const build = resolve(fileURLToPath(new URL('../../../dist', import.meta.url)), 'cli.js')
-  const command = ['node', '--import', hook, build, 'start', '--config', join(own, 'edge.yaml')]
+  const command = ['node', '--import', heapHook(heapFile), build, 'start', '--config', join(own, 'edge.yaml')]
   const launched = await launchHere('edge', command, `${tls ? 'https' : 'http'}://127.0.0.1:${port}`)
   return { ...launched, port, heap: () => readHeap(launched.pid, heapFile) }
-}
-
-async function readHeap(pid: number, file: string): Promise<HeapUse> {
-  await rm(file, { force: true })
-  process.kill(pid, 'SIGUSR2')
-  let text = ''
-  await eventually(async () => {
-    text = await readFile(file, 'utf8').catch(() => '')
-    return text !== ''
-  })
-  return JSON.parse(text) as HeapUse
 }

@@ -194,7 +194,7 @@ export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, wa
   const start = time.now
   const processors = createInterpreters({ scale: 1, work: 0.45, atOnce: LIMIT }, { now: clock, runAfter })
   const slots = NODES.map(() => sharedSlots(LIMIT))
-  const limits = { inFlight: LIMIT, queue: 256 }
+  const limits = { inFlight: LIMIT, queue: 256, timeout: 20_000 }
   const store = createMemoryStore({ bytes: () => 1 << 24, elapsed: clock })
   let calls = 0
   let bulkCalls = 0

@@ -8,6 +8,7 @@ import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
 import { merge, type Settings } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'
+import { heapHook, readHeap } from '../../support/heap.ts'
 import { freePort } from '../../support/redis.ts'
 import { type Sample, samplesOf } from '../../support/scrape.ts'
 
@@ -16,6 +17,7 @@ export interface EdgeProcessOptions {
   /** Merged over the settings of all edges here. */
   readonly settings?: Settings
   readonly env?: Readonly<Record<string, string>>
+  readonly hasHeapHook?: true
   /** The program of Node; default: that of this process. */
   readonly executable?: string
   /** Further files of its folder, by name. */
@@ -45,6 +47,8 @@ export interface EdgeProcess {
   metrics(): Promise<Sample[]>
   /** Resident memory in bytes. */
   memory(): Promise<number>
+  /** Collects garbage, and returns the bytes in use then: of objects, and outside the heap. Only with `hasHeapHook`. */
+  held(): Promise<number>
   openFiles(): Promise<number>
   /** Every log line so far, of all its processes. */
   readonly logged: readonly string[]
@@ -68,6 +72,7 @@ const START_PATIENCE_MS = 90_000
 export async function startEdgeProcess(options: EdgeProcessOptions): Promise<EdgeProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'manager-edge-process-'))
   const file = join(folder, 'edge.yaml')
+  const heapFile = join(folder, 'heap.json')
   const [port, operationsPort] = [await freePort(), await freePort()]
   // Cost 4 is the minimum of bcrypt: a test needs no protection against guessing.
   await writeFile(join(folder, 'users'), `admin:${await hash('admin-pw', 4)}\n`, { mode: 0o600 })
@@ -88,7 +93,8 @@ export async function startEdgeProcess(options: EdgeProcessOptions): Promise<Edg
   const logged: string[] = []
   let child: ChildProcess
   const start = async () => {
-    child = run(file, options, logged)
+    const hook = options.hasHeapHook && { NODE_OPTIONS: `--import=${heapHook(heapFile)}` }
+    child = run(file, { ...options, env: { ...options.env, ...hook } }, logged)
     await eventually(async () => {
       if (child.exitCode !== null)
         throw new Error(`the edge ended with ${child.exitCode}: ${logged.slice(-5).join('')}`)
@@ -124,6 +130,10 @@ export async function startEdgeProcess(options: EdgeProcessOptions): Promise<Edg
     },
     metrics: async () => samplesOf(await (await fetch(`${operationsUrl}/metrics`)).text()),
     memory: async () => 1024 * Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${child.pid}/status`, 'utf8'))?.[1]),
+    held: async () => {
+      const { heapUsed, external } = await readHeap(child.pid ?? 0, heapFile)
+      return heapUsed + external
+    },
     openFiles: async () => (await readdir(`/proc/${child.pid}/fd`)).length,
     async close() {
       await kill()

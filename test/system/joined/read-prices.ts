@@ -99,9 +99,8 @@ export async function* pricesOfReads(
     const ownerCalls = urls.length - calls.length
     return { path, target, calls, ownerCalls, ...response, ...(parameter !== undefined && { parameter }) }
   }
-  for (const record of contract === 'v4' ? v4Contract : catalogue) {
-    const { path, method, target: of } = record
-    if (method !== 'GET' || of.kind === 'edge' || path === '/security/user/authenticate' || isLater(record)) continue
+  for (const record of readsOf(contract)) {
+    const { path } = record
     const target = contract === 'v4' ? v4Url(record) : v3Url(record)
     const plain = await price(path, target)
     yield plain
@@ -119,6 +118,14 @@ async function send(url: string, authorization: string): Promise<Pick<ReadPrice,
 async function logIn(url: string, authorization: string): Promise<string> {
   const options = { method: 'POST', headers: { authorization } }
   return (await fetch(`${url}/security/user/authenticate?raw=true`, options)).text()
+}
+
+/** Returns the reads of a contract that nodes answer. */
+export function readsOf(contract: Way['contract']): readonly Endpoint[] {
+  return (contract === 'v4' ? v4Contract : catalogue).filter((record) => {
+    const { path, method, target } = record
+    return method === 'GET' && target.kind !== 'edge' && path !== '/security/user/authenticate' && !isLater(record)
+  })
 }
 
 /** Whether the release of the simulated cluster, 4.5, lacks the read. */

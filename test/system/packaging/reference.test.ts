@@ -3,10 +3,13 @@ import t from 'tap'
 import { schema } from '../../../src/config/schema.ts'
 import { listLeaves } from '../../../src/config/tree.ts'
 import { type ErrorDefinition, errorTable } from '../../../src/core/errors.ts'
+import { priceOfRead } from '../../../src/core/request.ts'
 import { commentsOf, configurationReference } from '../../support/documents/configuration.ts'
 import { errorReference } from '../../support/documents/errors.ts'
 import { METRICS_DOCUMENT, withNewMetrics } from '../../support/documents/metrics.ts'
+import { readsOf, ways } from '../joined/read-prices.ts'
 
+const MEASURE = 'run "npm run bench:fleet -- --prices --write docs/read-prices.md"'
 const configuration = readFileSync('docs/configuration.md', 'utf8')
 const errors = readFileSync('docs/errors.md', 'utf8')
 
@@ -66,4 +69,27 @@ t.test('the error reference has one row for each error', async (t) => {
     t.ok(errors.includes(`| ${code} | ${status} | ${message} | ${remedy} |`), code)
   }
   t.equal(errors.match(/^\| \d+ \|/gm)?.length, Object.keys(errorTable).length)
+})
+
+t.test('the page of prices has a row for each read of both contracts, within the price of a read', async (t) => {
+  const page = readFileSync('docs/read-prices.md', 'utf8')
+  const [, price, nodes] = /(\d+) calls: 2 × (\d+) nodes/.exec(page) ?? []
+  t.equal(Number(price), priceOfRead(Number(nodes)))
+  const columns = (/^\| read \| (.+) \|$/m.exec(page)?.[1] ?? '').split(' | ')
+  const rows = [...page.matchAll(/^\| `(.+)` \| (.+) \|$/gm)].map(
+    ([, path = '', cells = '']) => [path, cells.split(' | ')] as const,
+  )
+  const priced = new Map(rows)
+  t.equal(columns.length, 2 * ways.length)
+  t.equal(priced.size, rows.length, 'no row twice')
+  const reads = ways.map((way) => ({ way, paths: readsOf(way.contract).map(({ path }) => path) }))
+  t.same([...priced.keys()].sort(), [...new Set(reads.flatMap(({ paths }) => paths))].sort(), MEASURE)
+  for (const { way, paths } of reads)
+    for (const path of paths) {
+      const counts = (priced.get(path) ?? []).filter((_, at) => columns[at]?.endsWith(`, ${way.name}`))
+      t.ok(
+        counts.length === 2 && counts.every((count) => Number.parseInt(count, 10) <= Number(price)),
+        `${way.name}: ${path}: ${counts}`,
+      )
+    }
 })

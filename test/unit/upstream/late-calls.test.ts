@@ -68,7 +68,11 @@ async function start(t: Test, options: ClusterTestOptions = {}) {
   const replica = async (): Promise<Cluster> => {
     const shared = new RedisReplica({ redis: { url: redis.url }, times })
     const slots = createSharedSlots(shared)
-    const cluster = clusterOf(t, node.url, { ...options, limits: { ...limits, inFlight: LIMIT }, slots })
+    const cluster = clusterOf(t, node.url, {
+      ...options,
+      limits: { ...limits, ...options.limits, inFlight: LIMIT },
+      slots,
+    })
     t.teardown(async () => {
       await cluster.close()
       await shared.close()
@@ -191,6 +195,19 @@ for (const leaving of ['one replica', 'both replicas'])
         await answerAll(work, later)
       },
     )
+
+t.test('the node works on calls of a stopped replica whose usual time is not known', async (t) => {
+  const { work, one, other } = await start(t, { limits: { timeout: TIMEOUT_MS } })
+  const early = Array.from({ length: LIMIT }, (_, at) => one.call(get(`/early/${at}`, PATIENT)))
+  await eventually(() => work.inProgress.size === LIMIT)
+  const stoppedAt = performance.now()
+  await one.close()
+  for (const result of await Promise.all(early)) t.match(result, { ok: false })
+  const later = other.call(get('/later', PATIENT))
+  await eventually(() => work.inProgress.size > LIMIT)
+  t.ok(performance.now() - stoppedAt >= TIMEOUT_MS - 50, 'as long as a call may take')
+  await answerAll(work, [later])
+})
 
 t.test('a call whose client leaves before it is sent has no slot', async (t) => {
   const { work, one, other } = await start(t)

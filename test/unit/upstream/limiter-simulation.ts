@@ -31,7 +31,8 @@ const limits = { inFlight: 4, queue: 256 }
 
 /** Creates the limiter of a node that a process shares with no other, and that has no limit of calls per minute. */
 export function createLimiter(limitsOf: () => typeof limits, clock: () => number): ConcurrencyLimiter {
-  return new ConcurrencyLimiter('node', undefined, { limits: limitsOf, clock, budget: () => undefined })
+  const limits = () => ({ timeout: 20_000, ...limitsOf() })
+  return new ConcurrencyLimiter('node', undefined, { limits, clock, budget: () => undefined })
 }
 
 export async function run(arrivals: readonly Arrival[], overrides: Partial<typeof limits> = {}): Promise<Report> {
