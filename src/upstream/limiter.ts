@@ -28,8 +28,10 @@ interface EnteredCall extends FlowCall, Queueable, Pick<NodeCall, 'endpoint' | '
 }
 
 interface QueuedCall extends EnteredCall {
-  /** A bulk call is rejected if it waits longer (monotonic milliseconds). */
-  readonly waitsUntil: number
+  /** Monotonic milliseconds. */
+  readonly queuedAt: number
+  /** Milliseconds that were left then. */
+  readonly timeout: number
   /** Whether the node can still answer before the deadline if the call is sent in `wait` milliseconds. */
   isInTime(wait?: number): boolean
   settle(result: Acquisition): void
@@ -48,8 +50,9 @@ interface LimiterOptions {
  * after them, at most `PAUSE_MS`: the next one would wait no longer than that for a slot.
  */
 const BULK_SHARE = 0.5
-/** The share of its timeout that a bulk call may be queued. */
+/** The share of its timeout that a bulk call may be queued, and a time that it always may (`#bulkSojourn`). */
 const BULK_SOJOURN_SHARE = 0.5
+const MIN_BULK_SOJOURN_MS = 1000
 const MAX_BULK_RETRY_AFTER_SECONDS = 120
 
 /**
@@ -205,7 +208,7 @@ export class ConcurrencyLimiter {
     if (wait > time) {
       return Promise.resolve(this.#rejectOverloaded(call, 'waitTooLong'))
     }
-    if (call.priority === 'bulk' && wait > timeout * BULK_SOJOURN_SHARE) {
+    if (call.priority === 'bulk' && wait > this.#bulkSojourn(timeout)) {
       return Promise.resolve(this.#rejectOverloaded(call, 'tooMuchBulk'))
     }
     const overBudget = this.#budget()?.rejection(call.priority, this.#queue.countAhead(call) + 1, time)
@@ -297,7 +300,8 @@ export class ConcurrencyLimiter {
   /** A long queue answers no call earlier than a short one. */
   #rejectLateBulk(): void {
     const now = this.#options.clock()
-    for (const call of this.#queue.takeAll('bulk', ({ waitsUntil }) => waitsUntil <= now)) {
+    const isLate = ({ queuedAt, timeout }: QueuedCall) => now - queuedAt >= this.#bulkSojourn(timeout)
+    for (const call of this.#queue.takeAll('bulk', isLate)) {
       call.settle(this.#rejectOverloaded(call, 'tooMuchBulk'))
     }
   }
@@ -357,7 +361,8 @@ export class ConcurrencyLimiter {
     const onAbort = () => leave(this.#rejectAborted(queued, deadline))
     const timeout = deadline.remaining()
     const queued: QueuedCall = Object.assign(call, {
-      waitsUntil: this.#options.clock() + timeout * BULK_SOJOURN_SHARE,
+      queuedAt: this.#options.clock(),
+      timeout,
       isInTime: (wait = 0) => wait + this.#reservedTime(call.endpoint, timeout) <= deadline.remaining(),
       settle: (result: Acquisition) => {
         deadline.signal.removeEventListener('abort', onAbort)
@@ -386,6 +391,16 @@ export class ConcurrencyLimiter {
     })
     this.#reportDemand()
     deadline.signal.addEventListener('abort', onAbort, { once: true })
+  }
+
+  /**
+   * Returns the milliseconds that a bulk call may be queued. Later calls of others pass it, so a full queue on all slots is the
+   * longest that it waits.
+   */
+  #bulkSojourn(timeout: number): number {
+    const fullQueue = this.#serviceTime.waitFor(this.#options.limits().queue, this.#expectedSlots)
+    const longest = fullQueue === 0 ? Number.POSITIVE_INFINITY : Math.max(MIN_BULK_SOJOURN_MS, fullQueue)
+    return Math.min(timeout * BULK_SOJOURN_SHARE, longest)
   }
 
   /** Returns the milliseconds that a call must have left when it is sent. */
