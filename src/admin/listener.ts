@@ -10,11 +10,11 @@ import Fastify, {
 } from 'fastify'
 import { EdgeError, SUGGESTION_HEADER } from '../core/errors.ts'
 import type { RejectedRequestEvent } from '../core/events.ts'
+import type { SignInPages } from '../status/edge-view.ts'
 import type { Problem, Problems } from '../status/problem-types.ts'
 import { type Degradation, type Readiness, registerProbes } from '../status/readiness.ts'
 import { requestValidatorOf } from '../status/validation.ts'
-import { acceptsPage, type ErrorPages, pageHeaders } from './sessions/page-parts.ts'
-import { CONSOLE_HEADER, requireSignIn, type SignIn } from './sign-in.ts'
+import { acceptsPage, CONSOLE_HEADER, requireSignIn, type SignIn } from './sign-in.ts'
 
 /** Registers a group of routes. */
 export type OperationsPart = (app: FastifyInstance) => void | Promise<void>
@@ -32,10 +32,8 @@ export interface OperationsOptions {
   readonly openParts?: readonly OperationsPart[]
   /** Routes that need a sign-in. Absent: the listener serves only the probes and the open parts. */
   readonly signedIn?: { readonly signIn: SignIn; readonly parts: readonly OperationsPart[] }
-  /** Errors as pages for browsers. Absent: errors are JSON or text. */
-  readonly errorPages?: ErrorPages
-  /** The challenge of a 401 for the console and for browsers. Absent: that of the error. */
-  readonly pageChallenge?: string
+  /** Returns the pages for browsers. Undefined: errors are JSON or text, and a 401 has the challenge of the error. */
+  readonly pages?: () => SignInPages | undefined
 }
 
 const MAX_BODY_BYTES = 16_384
@@ -144,16 +142,17 @@ type SendError = (request: FastifyRequest, reply: FastifyReply, error: EdgeError
  * Browsers get a page. As on the public listener, a 401 has the text of the real API otherwise, unless the client accepts
  * JSON by name.
  */
-function errorSender({ errorPages, pageChallenge }: OperationsOptions): SendError {
+function errorSender({ pages: pagesOf = () => undefined }: OperationsOptions): SendError {
   return (request, reply, error) => {
     const { accept = '' } = request.headers
     reply.code(error.status).headers(error.headers)
     // A challenge for Basic would open the browser's own dialog, over the console or instead of the page.
     const isBrowser = acceptsPage(request) || CONSOLE_HEADER in request.headers || accept === 'text/event-stream'
-    if (error.status === 401 && isBrowser && pageChallenge !== undefined)
-      reply.header('www-authenticate', pageChallenge)
-    const page = errorPages?.(request, error)
-    if (page !== undefined) return reply.headers(pageHeaders).send(page)
+    const pages = pagesOf()
+    if (error.status === 401 && isBrowser && pages?.challenge !== undefined)
+      reply.header('www-authenticate', pages.challenge)
+    const page = pages?.errorPage(request, error)
+    if (page !== undefined) return reply.headers(page.headers).send(page.html)
     const json = accept.split(',').some((range) => /^\s*application\/json\s*(?:;|$)/i.test(range))
     if (error.status === 401 && !json) return reply.type('text/plain; charset=utf-8').send('401 Unauthorized')
     return reply.send({ error: error.code, message: withSuggestion(error) })

@@ -39,6 +39,11 @@ const UNDECIDED_CODES: ReadonlySet<number> = new Set([903, 911])
 /** A form cannot send this header. A script of another origin needs a preflight, which this listener does not allow. */
 export const CONSOLE_HEADER = 'x-edge-console'
 
+/** A browser that opens an address names `text/html` in `Accept`. Programs send a wildcard or JSON. */
+export function acceptsPage({ headers: { accept = '' } }: FastifyRequest): boolean {
+  return accept.includes('text/html')
+}
+
 /** Adds a hook that requires a signed-in caller with `operations:read`, and refuses requests from pages of other sites. */
 export async function requireSignIn(app: FastifyInstance, { authentication, clientAddress }: SignIn): Promise<void> {
   app.decorateRequest('caller')

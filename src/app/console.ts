@@ -23,7 +23,7 @@ import { digestText } from '../core/settings.ts'
 import { toEdgeRequest } from '../http/edge-request.ts'
 import { NO_FLAGS } from '../http/parameters.ts'
 import type { CapacityMonitor } from '../status/capacity.ts'
-import type { CacheView, EdgeView, NodeDrains, PurgeCaller } from '../status/edge-view.ts'
+import type { CacheView, EdgeView, IssuerSettings, NodeDrains, PurgeCaller } from '../status/edge-view.ts'
 import type { DrainResult } from '../status/node-types.ts'
 import type { ProblemSources } from '../status/problems/sources.ts'
 import { NOT_READY, type Readiness } from '../status/readiness.ts'
@@ -117,7 +117,12 @@ export function buildProblemSources(parts: ConsoleParts): ProblemSources {
 }
 
 /** `problems`: found in the sources. */
-export function buildEdgeView(parts: ConsoleParts, sources: ProblemSources, problems: EdgeView['problems']): EdgeView {
+export function buildEdgeView(
+  parts: ConsoleParts,
+  sources: ProblemSources,
+  problems: EdgeView['problems'],
+  signIn: Pick<EdgeView['access'], 'usePages' | 'sessions'>,
+): EdgeView {
   const { events, counts, access } = parts
   const { cache, handler } = parts.api
   const { explained } = cache
@@ -144,7 +149,7 @@ export function buildEdgeView(parts: ConsoleParts, sources: ProblemSources, prob
     drains: createNodeDrains(parts),
     events: { on: events.on, requests: events.requests, totals: counts, recordStages: events.recordStages },
     report: parts.reported.add,
-    access: { permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown', rolesOf: access.rolesOf },
+    access: { permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown', rolesOf: access.rolesOf, ...signIn },
   }
 }
 
@@ -296,6 +301,8 @@ function parseDrainDuration(text: string): number {
 /** What the console, a package of this repository, exports. An installation may leave it out. */
 interface ConsoleModule {
   readonly consolePlugin: EdgePlugin['plugin']
+  /** Rejects with the reason if the issuer of sign-ins cannot be used. */
+  checkIssuer(settings: IssuerSettings): Promise<unknown>
 }
 
 const SOURCE = /\/src\/app\/[^/]+$/
@@ -308,9 +315,14 @@ const CONSOLE = new URL(
   import.meta.url,
 )
 
-/** Returns the console, or what answers without it. It is no static import: the edge starts without it. */
-export async function loadConsole(): Promise<EdgePlugin> {
-  if (!existsSync(CONSOLE)) return { name: 'no console', plugin: noConsolePlugin }
-  const { consolePlugin }: ConsoleModule = await import(CONSOLE.href)
-  return { name: 'console', plugin: consolePlugin, options: { folder: builtFolder('console') } }
+/** Resolves to `undefined` if no console is installed. It is no static import: the edge starts without it. */
+export async function loadConsole(): Promise<ConsoleModule | undefined> {
+  return existsSync(CONSOLE) ? import(CONSOLE.href) : undefined
+}
+
+/** Returns the console, or what answers without it. */
+export async function consolePlugin(): Promise<EdgePlugin> {
+  const installed = await loadConsole()
+  if (installed === undefined) return { name: 'no console', plugin: noConsolePlugin }
+  return { name: 'console', plugin: installed.consolePlugin, options: { folder: builtFolder('console') } }
 }

@@ -26,7 +26,7 @@ import type { Front } from './fronts.ts'
 import { createLog, type LogDestination, type LogOutput, toLog } from './log.ts'
 import { type LaterParts, observeTraffic, watchCapacity } from './observed.ts'
 import { watchOpenFiles } from './open-files.ts'
-import { buildOperations } from './operations.ts'
+import { buildOperations, buildSignIn } from './operations.ts'
 import { createReloader, type Reloader } from './reload.ts'
 import type { EdgeTimes } from './times.ts'
 
@@ -171,8 +171,9 @@ async function buildParts(
     return counts.sums()
   }
   const problems = watchProblems({ find: () => problemsOf(sources), totals })
-  const view = buildEdgeView(operated, sources, problems.current)
-  const { app, listener, metrics } = await buildOperations(operated, view)
+  const signIn = buildSignIn(operated)
+  const view = buildEdgeView(operated, sources, problems.current, signIn.view)
+  const { app, listener, metrics } = await buildOperations(operated, view, signIn)
   const close = async (spanFlushMs = SPAN_FLUSH_MS): Promise<void> => {
     await Promise.all([...api.fronts.map((front) => front.app.close()), app.close(), access.close(), cluster.close()])
     // The stores come last, because requests in flight may still store or invalidate responses.

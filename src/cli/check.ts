@@ -2,8 +2,8 @@
 
 import { connect as connectPlain } from 'node:net'
 import { connect as connectSecure } from 'node:tls'
-import { createIssuer } from '../admin/sessions/issuer.ts'
 import { redisConnectionOptions } from '../app/base.ts'
+import { loadConsole } from '../app/console.ts'
 import { portsOf } from '../app/fronts.ts'
 import { buildEdge } from '../app/index.ts'
 import { issuerSettings } from '../app/operations.ts'
@@ -81,12 +81,13 @@ function findingOf(check: string, found: Check): Finding {
   return found.ok ? { check, status: 'ok', text: 'ok' } : failure(check, found.reason)
 }
 
-/** Reads the issuer's description of itself; `undefined` if no issuer is configured. */
+/** Reads the issuer's description of itself; `undefined` if no issuer is configured, or no console that would use it. */
 async function checkIssuer(config: Config): Promise<Check | undefined> {
   const settings = issuerSettings(config)
-  if (settings === undefined) return undefined
+  const installed = await loadConsole()
+  if (settings === undefined || installed === undefined) return undefined
   try {
-    await createIssuer(settings).start()
+    await installed.checkIssuer(settings)
     return { ok: true }
   } catch (error) {
     const { message } = error as Error

@@ -1,6 +1,8 @@
 /** The edge as plugins see it, such as the operators' console: what they read, and the little that they change. */
+import type { FastifyRequest } from 'fastify'
 import type { IndexEntry, PurgeCost, SnapshotState } from '../core/cache.ts'
-import type { EventListeners, RequestEvent } from '../core/events.ts'
+import type { EdgeError } from '../core/errors.ts'
+import type { EventListeners, Log, RequestEvent } from '../core/events.ts'
 import type { LatencyHistogram } from '../core/latency-histogram.ts'
 import type { Caller } from '../core/request.ts'
 import type { CacheIndex, EntryContents } from '../core/response.ts'
@@ -24,12 +26,75 @@ export interface EdgeView {
   readonly events: EventsView
   /** Adds to what this replica reports to the others. */
   report(part: ReplicaReport): void
-  readonly access: {
-    /** Returns the permission that a read of the endpoint needs. */
-    permissionOf(endpoint: string): string
-    /** Returns `undefined` if only the permissions of the caller are known. */
-    rolesOf(caller: Caller): readonly string[] | undefined
-  }
+  readonly access: AccessView
+}
+
+interface AccessView {
+  /** Returns the permission that a read of the endpoint needs. */
+  permissionOf(endpoint: string): string
+  /** Returns `undefined` if only the permissions of the caller are known. */
+  rolesOf(caller: Caller): readonly string[] | undefined
+  /** Browsers sign in with these pages from now on. */
+  usePages(pages: SignInPages): void
+  /** Absent in mode passthrough, in which only the header `Authorization` signs in: a session has no password to forward. */
+  readonly sessions?: SessionsView
+}
+
+export interface SignInPages {
+  /** Sent to browsers with 401 instead of a challenge for Basic, which opens the browser's own dialog. */
+  readonly challenge?: string
+  /** Returns the caller whose session the request names. */
+  findCaller(request: FastifyRequest): Caller | undefined
+  /** Returns `undefined` if the request is answered with JSON or text. */
+  errorPage(request: FastifyRequest, error: EdgeError): Page | undefined
+}
+
+interface Page {
+  readonly html: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export interface NewSession {
+  /** The value of the cookie. */
+  readonly text: string
+  readonly user: string
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+}
+
+/** The outside issuer that signs operators in (`operations.signIn`). */
+export interface IssuerSettings {
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret?: string
+  /** The URL of `/sign-in/callback` at the issuer. */
+  readonly redirectUrl: string
+  readonly scopes: readonly string[]
+}
+
+export interface SessionsView {
+  readonly realm: string
+  /** Read for each request: a reload may change it. `undefined`: no outside issuer signs users in. */
+  issuer(): IssuerSettings | undefined
+  /** Rejects with 901, 903 or 904. */
+  startWithPassword(
+    request: FastifyRequest,
+    login: { readonly name: string; readonly password: string },
+  ): Promise<NewSession>
+  /** `claims`: verified claims of an outside issuer. */
+  startWithClaims(
+    claims: Readonly<Record<string, unknown>>,
+  ): Promise<{ readonly ok: true; readonly session: NewSession } | { readonly ok: false; readonly reason: string }>
+  find(text: string): Caller | undefined
+  /** Ends the session on all replicas. Rejects with 944 if only this replica refuses it so far. */
+  end(caller: Caller): Promise<void>
+  /** Returns a signed text for a cookie. */
+  remember(progress: Readonly<Record<string, unknown>>): string
+  /** Returns what `remember` got, once. `complete` takes it on all replicas. */
+  take(text: string): { readonly progress: Readonly<Record<string, unknown>>; complete(): Promise<void> } | undefined
+  /** Counts a request without a caller against its address. Rejects with 903. */
+  countAddress(request: FastifyRequest): Promise<void>
+  readonly log: Log
 }
 
 export interface EventsView {

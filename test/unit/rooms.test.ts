@@ -103,7 +103,7 @@ const table: Readonly<Record<string, Room>> = {
   },
   // What is wrong with the edge, whether it is ready, and what replicas report to each other.
   status: { rooms: ['core'], packages: ['ajv', 'fastify', 'typebox'], never: [...NETWORK, 'node:fs'] },
-  admin: { rooms: ['core', 'status'], packages: ['fastify', '@fastify/static', 'openid-client', 'yaml'] },
+  admin: { rooms: ['core', 'status'], packages: ['fastify', '@fastify/static', 'yaml'] },
   // Runs at build time: writes the documents of both contracts from their records, and their pages.
   'packages/reference': {
     rooms: ['contracts', 'core/endpoint-names', 'core/errors'],
@@ -117,7 +117,7 @@ const table: Readonly<Record<string, Room>> = {
   // The console API and what it records: a plugin of the operations listener, which sees the edge through `EdgeView`.
   'packages/console/server': {
     rooms: ['admin/listener', 'admin/sign-in', 'collections', 'core', 'status'],
-    packages: ['fastify', '@fastify/static', 'typebox'],
+    packages: ['fastify', '@fastify/static', 'openid-client', 'typebox'],
     never: [...NETWORK.filter((name) => name !== 'node:http'), 'node:fs'],
   },
   config: { rooms: ['core'], packages: ['yaml', 'typebox', 'ajv'] },

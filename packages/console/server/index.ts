@@ -17,6 +17,10 @@ import { registerLiveRoutes, registerNodeRoutes } from './live-routes.ts'
 import { createRecorders, type Recorders } from './recorders.ts'
 import { requestDetailsOf } from './request-details.ts'
 import type { Costs, RequestDetails } from './request-types.ts'
+import { createSessionPorts, createSignInPages } from './sign-in/page-parts.ts'
+import { sessionPart } from './sign-in/routes.ts'
+
+export { checkIssuer } from './sign-in/issuer.ts'
 
 export interface ConsoleOptions {
   readonly edge: EdgeView
@@ -28,6 +32,10 @@ export interface ConsoleOptions {
 export const consolePlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { edge, folder }) => {
   const recorders = createRecorders(edge)
   app.addHook('onClose', async () => recorders.close())
+  const { access } = edge
+  const sessions = access.sessions && createSessionPorts(access.sessions)
+  access.usePages(createSignInPages(sessions, access.rolesOf))
+  if (sessions !== undefined) await sessionPart(sessions)(app)
   await consolePart(edge, recorders, folder)(app)
 }
 

@@ -232,7 +232,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       drains: { areShared: false, drain: nothing, putBack: nothing },
       events: { on: () => never, requests, totals: new RequestCounts(), recordStages: never },
       report: never,
-      access: { permissionOf: () => 'agents:read', rolesOf: () => [] },
+      access: { permissionOf: () => 'agents:read', rolesOf: () => [], usePages: never },
     },
     {
       traffic: trafficOf(() => performance.now()),

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { returnPath } from '../../../../src/admin/sessions/page-parts.ts'
+import { returnPath } from '../../server/sign-in/page-parts.ts'
 
 t.test('a sign-in returns to the page that the operator opened', async (t) => {
   for (const path of [

@@ -3,17 +3,9 @@
  * The edge sends no request to the issuer before a user signs in, so an issuer that is down affects only sign-ins.
  */
 import * as openid from 'openid-client'
-import { TOKEN_ALGORITHMS } from '../../core/access.ts'
-import { ownField, ownText } from '../../core/values.ts'
-
-export interface IssuerSettings {
-  readonly issuer: string
-  readonly clientId: string
-  readonly clientSecret?: string
-  /** The URL of `/sign-in/callback` at the issuer. */
-  readonly redirectUrl: string
-  readonly scopes: readonly string[]
-}
+import { TOKEN_ALGORITHMS } from '../../../../src/core/access.ts'
+import { ownField, ownText } from '../../../../src/core/values.ts'
+import type { IssuerSettings } from '../../../../src/status/edge-view.ts'
 
 /** What the browser keeps while the user is at the issuer. */
 export interface Progress {
@@ -59,6 +51,8 @@ const TIMEOUT_S = 5
 const REFRESH_AFTER_MS = 600_000
 /** If that fails, the known ones are used for this time. */
 const MAX_AGE_MS = 24 * 3_600_000
+
+export const checkIssuer = (settings: IssuerSettings) => createIssuer(settings).start()
 
 export function createIssuer(settings: IssuerSettings): Issuer {
   let known: { readonly configuration: openid.Configuration; readonly at: number } | undefined

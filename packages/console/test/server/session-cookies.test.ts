@@ -1,7 +1,7 @@
 /** Cookies of the console: which of their two forms a request may use. */
 import type { FastifyRequest } from 'fastify'
 import t from 'tap'
-import { readCookie, SESSION_COOKIE } from '../../../src/admin/sessions/page-parts.ts'
+import { readCookie, SESSION_COOKIE } from '../../server/sign-in/page-parts.ts'
 
 const request = (protocol: 'http' | 'https', cookie: string) =>
   ({ protocol, headers: { host: 'console.example', cookie } }) as FastifyRequest

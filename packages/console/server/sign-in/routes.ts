@@ -1,15 +1,15 @@
 /** The routes of the operations listener that start and end a session. They need no signed-in caller. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { EdgeError } from '../../core/errors.ts'
-import { ownText } from '../../core/values.ts'
-import type { OperationsPart } from '../listener.ts'
-import { requireOwnPage } from '../sign-in.ts'
+import type { OperationsPart } from '../../../../src/admin/listener.ts'
+import { requireOwnPage } from '../../../../src/admin/sign-in.ts'
+import { EdgeError } from '../../../../src/core/errors.ts'
+import { ownText } from '../../../../src/core/values.ts'
+import type { NewSession } from '../../../../src/status/edge-view.ts'
 import { type Issuer, type Progress, SignInFault } from './issuer.ts'
 import {
   CALLBACK_PATH,
   clearCookie,
   ID_TOKEN_COOKIE,
-  type NewSession,
   originOf,
   pageHeaders,
   pageIssuer,

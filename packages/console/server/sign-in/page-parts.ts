@@ -2,13 +2,15 @@
  * What the pages and the routes of a sign-in share: cookies, headers, paths, the link to the issuer, and errors as pages for
  * people.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { allows } from '../../core/access.ts'
-import type { EdgeError } from '../../core/errors.ts'
-import type { Caller } from '../../core/request.ts'
-import { ownText } from '../../core/values.ts'
-import { READ_PERMISSION } from '../sign-in.ts'
-import type { Issuer } from './issuer.ts'
+import { acceptsPage, READ_PERMISSION } from '../../../../src/admin/sign-in.ts'
+import { allows } from '../../../../src/core/access.ts'
+import type { EdgeError } from '../../../../src/core/errors.ts'
+import type { Caller } from '../../../../src/core/request.ts'
+import { ownText } from '../../../../src/core/values.ts'
+import type { EdgeView, SessionsView, SignInPages } from '../../../../src/status/edge-view.ts'
+import { createIssuer, type Issuer } from './issuer.ts'
 import { errorPage, noAccessPage, type PageIssuer, signInPage } from './pages.ts'
 
 /** A cookie of the console (RFC 6265): never readable by scripts, never sent with requests of other sites' forms and scripts. */
@@ -121,33 +123,24 @@ export function returnPath(text: unknown): string {
   return typeof text === 'string' && PAGE.test(text) ? text : CONSOLE_PATH
 }
 
-/** Returns `undefined` if the request is answered with JSON or text. */
-export type ErrorPages = (request: FastifyRequest, error: EdgeError) => string | undefined
+type RolesOf = EdgeView['access']['rolesOf']
 
 /** Wrong password, too many requests, too many failures, refused by the issuer, issuer unreachable. */
 const SIGN_IN_CODES: ReadonlySet<number> = new Set([901, 903, 904, 912, 913])
 
-interface ErrorPageParts {
-  /** Absent in mode passthrough, in which browsers ask for name and password themselves. */
-  readonly sessions: SessionPorts | undefined
-  rolesOf(caller: Caller): readonly string[] | undefined
-}
-
-export function createErrorPages({ sessions, rolesOf }: ErrorPageParts): ErrorPages {
-  return (request, error) => {
-    if (!acceptsPage(request)) return undefined
-    const { caller, routeOptions } = request
-    if (error.code === 902 && caller !== undefined && !allows(caller.permissions, READ_PERMISSION))
-      return noAccess(caller, rolesOf(caller))
-    const isSigningIn = caller === undefined || routeOptions.config?.isOpen === true
-    if (!isSigningIn || !SIGN_IN_CODES.has(error.code)) return errorPage(`${error.message}.`)
-    return sessions === undefined ? undefined : signIn(sessions, request, error)
-  }
-}
-
-/** A browser that opens an address names `text/html` in `Accept`. Programs send a wildcard or JSON. */
-export function acceptsPage({ headers: { accept = '' } }: FastifyRequest): boolean {
-  return accept.includes('text/html')
+function errorPageOf(
+  ports: SessionPorts | undefined,
+  rolesOf: RolesOf,
+  request: FastifyRequest,
+  error: EdgeError,
+): string | undefined {
+  if (!acceptsPage(request)) return undefined
+  const { caller, routeOptions } = request
+  if (error.code === 902 && caller !== undefined && !allows(caller.permissions, READ_PERMISSION))
+    return noAccess(caller, rolesOf(caller))
+  const isSigningIn = caller === undefined || routeOptions.config?.isOpen === true
+  if (!isSigningIn || !SIGN_IN_CODES.has(error.code)) return errorPage(`${error.message}.`)
+  return ports === undefined ? undefined : signIn(ports, request, error)
 }
 
 function noAccess({ name, session }: Caller, roles: readonly string[] | undefined): string {
@@ -177,37 +170,35 @@ function messageOf(request: FastifyRequest, { code, message, headers }: EdgeErro
   return hadSession ? { message: 'Your session has ended. Sign in again.' } : {}
 }
 
-export interface NewSession {
-  /** The value of the cookie. */
-  readonly text: string
-  readonly user: string
-  /** Milliseconds since 1970. */
-  readonly expiresAt: number
+/** What sign-ins need of the edge, and the outside issuer, which a reload may change. */
+export interface SessionPorts extends Omit<SessionsView, 'issuer'> {
+  issuer(): Issuer | undefined
 }
 
-/** What sign-ins to the console need of the rest of the edge. The composition root provides it. */
-export interface SessionPorts {
-  /** Sent to browsers with 401 instead of a challenge for Basic, which opens the browser's own dialog. */
-  readonly challenge: string
-  /** Rejects with 901, 903 or 904. */
-  startWithPassword(
-    request: FastifyRequest,
-    login: { readonly name: string; readonly password: string },
-  ): Promise<NewSession>
-  /** `claims`: verified claims of an outside issuer. */
-  startWithClaims(
-    claims: Readonly<Record<string, unknown>>,
-  ): Promise<{ readonly ok: true; readonly session: NewSession } | { readonly ok: false; readonly reason: string }>
-  find(text: string): Caller | undefined
-  /** Ends the session on all replicas. Rejects with 944 if only this replica refuses it so far. */
-  end(caller: Caller): Promise<void>
-  /** Returns a signed text for a cookie. */
-  remember(progress: Readonly<Record<string, unknown>>): string
-  /** Returns what `remember` got, once. `complete` takes it on all replicas. */
-  take(text: string): { readonly progress: Readonly<Record<string, unknown>>; complete(): Promise<void> } | undefined
-  /** The outside issuer. Read for each request: a reload may change it. */
-  issuer(): Issuer | undefined
-  /** Counts a request without a caller against its address. Rejects with 903. */
-  countAddress(request: FastifyRequest): Promise<void>
-  log(level: 'info' | 'warn', message: string, fields: object): void
+export function createSessionPorts(sessions: SessionsView): SessionPorts {
+  let issuer: Issuer | undefined
+  return {
+    ...sessions,
+    issuer: () => {
+      const settings = sessions.issuer()
+      if (!isDeepStrictEqual(issuer?.settings, settings)) issuer = settings && createIssuer(settings)
+      return issuer
+    },
+  }
+}
+
+/** `ports`: absent in mode passthrough, in which browsers ask for name and password themselves. */
+export function createSignInPages(ports: SessionPorts | undefined, rolesOf: RolesOf): SignInPages {
+  return {
+    ...(ports && { challenge: `Bearer realm="${ports.realm}"` }),
+    // A session takes precedence over a password that the browser remembers: the user has signed in on purpose.
+    findCaller: (request) => {
+      const text = readCookie(request, SESSION_COOKIE)
+      return text === undefined ? undefined : ports?.find(text)
+    },
+    errorPage: (request, error) => {
+      const html = errorPageOf(ports, rolesOf, request, error)
+      return html === undefined ? undefined : { html, headers: pageHeaders }
+    },
+  }
 }
