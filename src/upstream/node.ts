@@ -80,13 +80,7 @@ export class UpstreamNode {
       probe: async (credentials) =>
         (await this.#ask('probe', options.ejection.silence.probeTimeout, credentials)).outcome,
     })
-    const agentReads = new AgentReads({
-      clock,
-      minWait: options.ejection.silence.minWait,
-      maxWithoutSlot: () => limits().inFlight,
-      maxWaiting: () => limits().queue,
-      respondedAt: () => this.health.silence.lastResponse,
-    })
+    const agentReads = new AgentReads({ ...options, silence: this.health.silence })
     this.#stack = createStack({
       ...options,
       agentReads,

@@ -11,22 +11,17 @@ import type { Deadline } from '../../core/timing.ts'
 import { ABANDONED } from '../abandoned-calls.ts'
 import { takeSlot } from '../call.ts'
 import type { Rejection } from '../node-response.ts'
+import type { ClusterSettings } from '../options.ts'
+import type { SilenceWatch } from './silence.ts'
 
 /** A read is late after this many times its usual time: on a busy node, calls take several times as long, and end. */
 const LATE_FACTOR = 5
 /** Agents whose databases are stuck, or with reads in flight. */
 const MAX_AGENTS = 1_000
 
-interface AgentReadsOptions {
-  /** Milliseconds after which a call that usually takes less is late. */
-  readonly minWait: number
-  /** Reads that may be in flight without a slot. */
-  readonly maxWithoutSlot: () => number
-  /** Reads that may wait for a database that is stuck. */
-  readonly maxWaiting: () => number
-  /** Returns the time of the latest response of the node. */
-  readonly respondedAt: () => number
-  readonly clock: () => number
+/** `limits`: `inFlight` bounds the reads in flight without a slot, `queue` those that wait for a database that is stuck. */
+interface AgentReadsOptions extends Pick<ClusterSettings, 'limits' | 'ejection' | 'clock'> {
+  readonly silence: Pick<SilenceWatch, 'lastResponse'>
 }
 
 /** What is known of the database of an agent. */
@@ -75,7 +70,7 @@ export class AgentRead {
   async enter({ signal, fault }: Deadline, { presence }: Pick<NodeCall, 'presence'>): Promise<Rejection | undefined> {
     const { places } = this.#database
     const reads = this.#reads
-    if (places.isFree || reads.waiting < reads.options.maxWaiting()) {
+    if (places.isFree || reads.waiting < reads.options.limits().queue) {
       reads.waiting += 1
       const ended = await takeSlot(places, { signal, ...(presence && { presence }) })
       reads.waiting -= 1
@@ -92,8 +87,12 @@ export class AgentRead {
 
   /** Whether the end of the read shows nothing about the node, unless it is a response: the node answers other calls. */
   get showsNothing(): boolean {
-    const { respondedAt, clock } = this.#reads.options
-    return this.#database.isStuck && respondedAt() >= (this.#start + clock()) / 2
+    return this.#database.isStuck && this.#othersAreAnswered
+  }
+
+  get #othersAreAnswered(): boolean {
+    const { silence, clock } = this.#reads.options
+    return silence.lastResponse >= (this.#start + clock()) / 2
   }
 
   leave(): void {
@@ -102,11 +101,11 @@ export class AgentRead {
 
   /** To be called when the read is sent. `usualTime`: milliseconds; 0: not known. */
   begin(usualTime: number, giveSlotBack: () => void): void {
-    const { minWait, clock } = this.#reads.options
+    const { ejection, clock } = this.#reads.options
     this.#giveSlotBack = giveSlotBack
     this.#start = clock()
     this.#database.inFlight.add(this)
-    this.#checkIn(Math.max(minWait, LATE_FACTOR * usualTime))
+    this.#checkIn(Math.max(ejection.silence.minWait, LATE_FACTOR * usualTime))
   }
 
   end(hasResponse: boolean): void {
@@ -121,13 +120,12 @@ export class AgentRead {
   }
 
   #checkIn(ms: number): void {
-    const { minWait, respondedAt, clock } = this.#reads.options
     this.#timer = setTimeout(() => {
       // A read that is late alone decides nothing.
       if (this.#database.answeredAt >= this.#start) return
       // While the node answers nothing at all, its process is suspected, and not the database.
-      if (respondedAt() >= (this.#start + clock()) / 2) this.#suspect()
-      else this.#checkIn(minWait)
+      if (this.#othersAreAnswered) this.#suspect()
+      else this.#checkIn(this.#reads.options.ejection.silence.minWait)
     }, ms).unref()
   }
 
@@ -135,7 +133,7 @@ export class AgentRead {
   #suspect(): void {
     this.#database.isStuck = true
     for (const read of [...this.#database.inFlight].filter(({ hasSlot }) => hasSlot).slice(1)) {
-      if (this.#reads.withoutSlot >= this.#reads.options.maxWithoutSlot()) return
+      if (this.#reads.withoutSlot >= this.#reads.options.limits().inFlight) return
       this.#reads.withoutSlot += 1
       read.hasSlot = false
       read.#giveSlotBack()

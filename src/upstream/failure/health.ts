@@ -14,17 +14,13 @@ import {
   type Rejection,
   STATUS_PROBE,
 } from '../node-response.ts'
-import type { ClusterLog, EjectionSettings, NodeStatus } from '../options.ts'
+import type { ClusterSettings, NodeStatus } from '../options.ts'
 import { SilenceWatch } from './silence.ts'
 import { StuckReads } from './stuck-reads.ts'
 import { type Admission, type ProbeOutcome, type Reason, Suspicion } from './suspicion.ts'
 
-export interface NodeHealthOptions {
+export interface NodeHealthOptions extends Pick<ClusterSettings, 'ejection' | 'log' | 'clock'> {
   readonly node: string
-  readonly ejection: EjectionSettings
-  readonly log: ClusterLog
-  /** Monotonic milliseconds. */
-  readonly clock: () => number
   /** Called when an ejection begins or is prolonged. */
   readonly onEject: (rejection: Rejection, begins: boolean) => void
   /** Called when a probe of the edge has ended an ejection. */
@@ -86,12 +82,8 @@ export class NodeHealth {
 
   constructor(options: NodeHealthOptions) {
     this.#options = options
-    const { ejection, node, log } = options
-    this.silence = new SilenceWatch({
-      ...options,
-      silence: ejection.silence,
-      onSilent: () => this.#suspect('silent'),
-    })
+    const { node, log } = options
+    this.silence = new SilenceWatch({ ...options, onSilent: () => this.#suspect('silent') })
     this.stuckReads = new StuckReads({
       ...options,
       onStuck: (reads, isOf) => {

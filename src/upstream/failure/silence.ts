@@ -1,19 +1,16 @@
 /** Notices that a node which owes responses answers nothing. */
 import type { NodeCall } from '../../core/node-call.ts'
-import type { EjectionSettings } from '../options.ts'
+import type { ClusterSettings } from '../options.ts'
 import type { ProbeOutcome } from './suspicion.ts'
 
 /** Twice the usual time of a call is late. */
 const LATE_FACTOR = 2
 
-interface SilenceOptions {
-  readonly silence: EjectionSettings['silence']
+interface SilenceOptions extends Pick<ClusterSettings, 'ejection' | 'clock'> {
   /** `credentials`: of a call in flight. */
   readonly probe: (credentials: NodeCall['credentials']) => Promise<ProbeOutcome>
   /** Called when the node is found to be silent. The reads in flight have ended. */
   readonly onSilent: () => void
-  /** Monotonic milliseconds. */
-  readonly clock: () => number
 }
 
 /** A call in flight. `usualTime`: milliseconds that such calls take; 0: not known. */
@@ -79,16 +76,16 @@ export class SilenceWatch {
   }
 
   #waitOf({ usualTime }: InFlightCall): number {
-    const { minWait, maxWait } = this.#options.silence
+    const { minWait, maxWait } = this.#options.ejection.silence
     return Math.min(maxWait, Math.max(minWait, LATE_FACTOR * usualTime))
   }
 
   async #findOut(): Promise<void> {
-    const { silence, probe, clock, onSilent } = this.#options
+    const { ejection, probe, clock, onSilent } = this.#options
     const began = clock()
     this.#isProbing = true
     let isSilent = true
-    for (let sent = 0; isSilent && sent < silence.probes; sent += 1) {
+    for (let sent = 0; isSilent && sent < ejection.silence.probes; sent += 1) {
       const outcome = await probe([...this.#inFlight.keys()].find(({ call }) => call.credentials)?.call.credentials)
       isSilent = outcome === 'none' && this.#lastResponse < began
     }

@@ -18,7 +18,7 @@ import type { NodeCall } from '../../core/node-call.ts'
 import { growingLru } from '../../core/recently-used.ts'
 import { mayWaitForOther, type UpstreamCall } from '../call.ts'
 import { provesExecution, type Rejection } from '../node-response.ts'
-import type { EjectionSettings } from '../options.ts'
+import type { ClusterSettings } from '../options.ts'
 import { type Admission, type Reason, Suspicion } from './suspicion.ts'
 
 /** Agents and endpoints whose reads are remembered. */
@@ -35,10 +35,7 @@ interface Group {
   suspicion: Suspicion | undefined
 }
 
-interface StuckReadsOptions {
-  readonly ejection: EjectionSettings
-  /** Monotonic milliseconds. */
-  readonly clock: () => number
+interface StuckReadsOptions extends Pick<ClusterSettings, 'ejection' | 'clock'> {
   /** Called when a group is suspected: `isOf` tells its reads. */
   readonly onStuck: (reads: string, isOf: (call: NodeCall) => boolean) => void
   /** Called when a group that was suspected answers. */
