@@ -46,6 +46,8 @@ export interface FlowCall {
   flow: Flow
   /** The flow of a walk belongs to this one. */
   owner: Flow
+  /** Of the client that causes the call, also of a refresh. Absent: the edge itself causes it. */
+  readonly party: Flow | undefined
   /** The node time that was charged in advance. */
   charged: number
 }
@@ -79,15 +81,15 @@ export class Flows {
     const isWalk = page !== undefined && page.list === owner.page?.list && page.offset > owner.page.offset
     if (page !== undefined) owner.page = page
     const flow = isWalk ? this.#get(`${owner.name} ${page.list}`, 'walk', party) : owner
-    const entered = { flow, owner, charged: 0 }
+    const entered = { flow, owner, party, charged: 0 }
     for (const each of membersOf(entered)) each.calls += 1
     return entered
   }
 
-  /** Moves a queued call, for which a second client waits now. */
+  /** Moves a queued call, for which a second client waits now: also a refresh, when the stored response is too old. */
   share(call: FlowCall, now: number): void {
-    const { party, kind } = call.owner
-    if (kind !== 'client') return
+    const { party } = call
+    if (party === undefined) return
     this.#count(call, -1, now)
     call.owner = this.#get(party.name, 'shared', party)
     call.flow = call.owner

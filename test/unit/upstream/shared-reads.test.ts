@@ -92,3 +92,19 @@ t.test('a read of a bulk client comes after all others of its user', async (t) =
   for (const [at, name] of QUEUED.entries()) await ask(name, `ann 127.0.0.1 ${at + 2}`)
   t.strictSame(await drain(), ['first', ...QUEUED, 'bulk'])
 })
+
+t.test('so does a refresh, when clients wait for it because the stored response is too old', async (t) => {
+  const refresh = () => {
+    const presence = new SharedPresence()
+    presence.join(Object.assign(new Presence(), { isAwaited: false }))
+    return presence
+  }
+  const { ask, drain } = rig()
+  await ask('first', 'ann 127.0.0.1 0')
+  for (const name of QUEUED) await ask(name, 'ann 127.0.0.1 1', refresh())
+  const presence = refresh()
+  await ask('shared', 'ann 127.0.0.1 2', presence)
+  for (const _ of [1, 2]) presence.join(new Presence())
+  // Refreshes take turns with the clients.
+  t.ok((await drain()).indexOf('shared') <= 3)
+})
