@@ -39,9 +39,11 @@ async function sendTwiceIfLate(
 ): Promise<NodeResult> {
   const { signal, timeout } = call
   if (signal.aborted) return next(call)
-  const [one, other] = [new AbortController(), new AbortController()]
+  const one = new AbortController()
+  let other: AbortController | undefined
   const abort = () => {
-    for (const attempt of [one, other]) attempt.abort(signal.reason)
+    one.abort(signal.reason)
+    other?.abort(signal.reason)
   }
   signal.addEventListener('abort', abort, { once: true })
   const start = clock()
@@ -60,6 +62,7 @@ async function sendTwiceIfLate(
     if (!spend()) return await first
     // Clients do not wait longer than for the first attempt.
     const left = timeout === undefined ? {} : { timeout: timeout - (clock() - start) }
+    other = new AbortController()
     const second = next({ ...call, ...left, signal: other.signal })
     // A second attempt that was held back, or has failed, shows nothing about the first one.
     const result = await Promise.race([first, second.then((each) => (each.ok ? each : first))])
@@ -69,6 +72,7 @@ async function sendTwiceIfLate(
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', abort)
-    abort()
+    // Without a second attempt, the first one has ended: an abort would only cost its error.
+    if (other !== undefined) abort()
   }
 }

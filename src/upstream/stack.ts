@@ -8,7 +8,7 @@ import type { ClusterView, LateExchange, NodeCall, NodeFailure, NodeResult } fro
 import { isAnswered } from '../core/node-faults.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
 import { type Deadline, startDeadline } from '../core/timing.ts'
-import type { Span } from '../core/trace.ts'
+import type { Span, Trace } from '../core/trace.ts'
 import { layoutRules } from '../layouts/dialect.ts'
 import { notSent, onEnd, routeOf, type Send, type UpstreamCall } from './call.ts'
 import { type CallBudget, UNKNOWN_WAIT_SECONDS } from './call-budget.ts'
@@ -73,8 +73,10 @@ const limitPassedOn =
 const requireLayout =
   (parts: StackParts): Layer =>
   (next) =>
-  async (call) =>
-    failureOfUnknownLayout(parts, call) ?? next(call)
+  (call) => {
+    const failure = failureOfUnknownLayout(parts, call)
+    return failure === undefined ? next(call) : Promise.resolve(failure)
+  }
 
 /** Each second, a node of unknown layout is asked again. */
 const UNKNOWN_LAYOUT_RETRY_AFTER_SECONDS = 1
@@ -99,16 +101,18 @@ export function failureOfUnknownLayout(
  */
 const observeLayout =
   ({ node, layout, confirmLayout }: StackParts): Layer =>
-  (next) =>
-  async (call) => {
-    const result = await next(call)
-    const { value } = layout
-    if (confirmLayout === undefined || value === undefined) return result
-    const fits = result.ok
-      ? layoutRules[value].mayAnswer(result.response)
-      : result.fault !== 'unreadable' && (result.layout ?? value) === value
-    if (!fits) void confirmLayout(node, value, result.ok ? undefined : result.layout)
-    return result
+  (next) => {
+    if (confirmLayout === undefined) return next
+    return async (call) => {
+      const result = await next(call)
+      const { value } = layout
+      if (value === undefined) return result
+      const fits = result.ok
+        ? layoutRules[value].mayAnswer(result.response)
+        : result.fault !== 'unreadable' && (result.layout ?? value) === value
+      if (!fits) void confirmLayout(node, value, result.ok ? undefined : result.layout)
+      return result
+    }
   }
 
 /** In the v4 layout a call has a token. In the v3 one, the transport adds the credentials. */
@@ -121,24 +125,21 @@ const authorise =
 const refuseDrained =
   (parts: StackParts): Layer =>
   (next) =>
-  async (call) =>
-    parts.drained.has(parts.node) ? reject(parts, call, DRAINED) : next(call)
+  (call) =>
+    parts.drained.has(parts.node) ? Promise.resolve(reject(parts, call, DRAINED)) : next(call)
 
 const eject =
   (parts: StackParts): Layer =>
   (next) =>
-  async (call) => {
+  (call) => {
     const { health } = parts
     const admission = health.admit(call)
     if (!admission.ok) {
       startQueueSpan(call)?.end({ fault: admission.fault })
-      return reject(parts, call, admission)
+      return Promise.resolve(reject(parts, call, admission))
     }
     const { probeOf } = admission
-    if (probeOf === undefined) return next(call)
-    const result = await next({ ...call, probeOf })
-    probeOf.endProbe()
-    return result
+    return probeOf === undefined ? next(call) : next({ ...call, probeOf }).finally(() => probeOf.endProbe())
   }
 
 /** Waits for a slot. The time limit of the call includes the wait. */
@@ -307,9 +308,10 @@ const retryOnce =
   }
 
 /** Runs one attempt in a child span, which the node receives as its parent. */
-const traceAttempt: Layer = (next) => async (call) => {
-  const { trace, method, node, resend } = call
-  if (!trace?.recorded) return next(call)
+const traceAttempt: Layer = (next) => (call) => (call.trace?.recorded ? sendInSpan(call, call.trace, next) : next(call))
+
+async function sendInSpan(call: UpstreamCall, trace: Trace, next: Send): Promise<NodeResult> {
+  const { method, node, resend } = call
   const span = trace.startCallSpan({ method, route: routeOf(call), node, ...(resend !== undefined && { resend }) })
   const result = await next({ ...call, trace: span })
   if (!result.ok) {
@@ -327,27 +329,30 @@ const traceAttempt: Layer = (next) => async (call) => {
 /** Counts everything that is sent to the node, retries, logins and probes included, in its budget of calls per minute. */
 const countCall =
   ({ budget: budgetInUse, showsProblems, clock }: StackParts): Layer =>
-  (next) =>
-  async (call) => {
-    const budget = budgetInUse()
-    if (budget === undefined && !showsProblems()) return next(call)
-    // Reads are paced when they start. A retry that waited for its turn would be a failure instead.
-    const unpaid = await budget?.pay(call.resend === undefined ? call.priority : 'write')
-    if (unpaid !== undefined) return notSent(call, unpaid)
-    const start = clock()
-    const result = await next(call)
-    if (!result.ok) return result
-    const { node, status, type, body } = result.response
-    const problem = problemOf(result.response, node)
-    if (problem !== 'tooManyRequests') budget?.recordAnswer(clock() - start)
-    if (problem === undefined || problem === 'hanging') return result
-    if (body instanceof Readable) body.destroy()
-    const tooMany = () => {
-      const retryAfter = budget?.recordRefusal() ?? UNKNOWN_WAIT_SECONDS
-      return { fault: 'overloaded', reason: 'tooManyRequests', status, retryAfter } as const
+  (next) => {
+    const sendCounted = async (call: UpstreamCall, budget: CallBudget | undefined): Promise<NodeResult> => {
+      // Reads are paced when they start. A retry that waited for its turn would be a failure instead.
+      const unpaid = await budget?.pay(call.resend === undefined ? call.priority : 'write')
+      if (unpaid !== undefined) return notSent(call, unpaid)
+      const start = clock()
+      const result = await next(call)
+      if (!result.ok) return result
+      const { node, status, type, body } = result.response
+      const problem = problemOf(result.response, node)
+      if (problem !== 'tooManyRequests') budget?.recordAnswer(clock() - start)
+      if (problem === undefined || problem === 'hanging') return result
+      if (body instanceof Readable) body.destroy()
+      const tooMany = () => {
+        const retryAfter = budget?.recordRefusal() ?? UNKNOWN_WAIT_SECONDS
+        return { fault: 'overloaded', reason: 'tooManyRequests', status, retryAfter } as const
+      }
+      const refusal = problem === 'addressBlocked' ? BLOCKED : tooMany()
+      return notSent(call, type === PROBLEM_TYPE ? { ...refusal, layout: 'v4' } : refusal)
     }
-    const refusal = problem === 'addressBlocked' ? BLOCKED : tooMany()
-    return notSent(call, type === PROBLEM_TYPE ? { ...refusal, layout: 'v4' } : refusal)
+    return (call) => {
+      const budget = budgetInUse()
+      return budget === undefined && !showsProblems() ? next(call) : sendCounted(call, budget)
+    }
   }
 
 /** Returns the failure of a call that the node does not receive, and emits its event. */
