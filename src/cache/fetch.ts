@@ -348,7 +348,7 @@ async function fetchOverReplicas(
       lookup.epochs,
       timeLimitOf(request, ports.limits()) + LOCK_GRACE_MS,
     )
-    lookup = await ports.store.lookup(target.key, target.tags)
+    lookup = await ports.store.lookup(target.key, target.tags, lock.held)
     const found = storedMeanwhile(lookup, known)
     if (lock.held) {
       let storing: Promise<void> | undefined

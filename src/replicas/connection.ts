@@ -1,5 +1,5 @@
 /** Connections to Redis that fail at once instead of queueing. The caller decides what an unreachable Redis means. */
-import { Cluster, type Redis } from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
 import type { RedisStepEvent } from '../core/events.ts'
 import { withTimeout } from '../core/timing.ts'
 import { createClient, type RedisClient, startReplyTimer } from './client.ts'
@@ -80,12 +80,36 @@ export class RedisConnection {
       this.#onStep?.({ outcome: 'unreachable', ms: 0 })
       return Promise.resolve({ ok: false, error: this.lastError })
     }
+    if (this.client instanceof Redis) writeTogether(this.client)
     // Cluster and Redis have the same commands, but the compiler cannot unite their overloads.
-    const command = run(this.client as Redis)
-    command.catch(this.#onError)
-    const reply = withReplyTimeout(command, ms)
-    if (this.#onStep !== undefined) measure(reply, this.#onStep)
-    return reply
+    return this.#replyOf(run(this.client as Redis), ms)
+  }
+
+  /** `ms`: time limit in milliseconds, without the time in which this process could not read replies. */
+  #replyOf<Value>(command: Promise<Value>, ms: number): Promise<RedisReply<Value>> {
+    const start = performance.now()
+    return new Promise((resolve) => {
+      const end = (reply: RedisReply<Value>, outcome: RedisStepEvent['outcome']) => {
+        resolve(reply)
+        this.#onStep?.({ outcome, ms: performance.now() - start })
+      }
+      let isLate = false
+      const stop = startReplyTimer(ms, () => {
+        isLate = true
+        end(TIMED_OUT, 'timeout')
+      })
+      command.then(
+        (value) => {
+          stop()
+          if (!isLate) end({ ok: true, value }, 'done')
+        },
+        (error: unknown) => {
+          stop()
+          this.#onError(error)
+          if (!isLate) end({ ok: false, error: error instanceof Error ? error.message : String(error) }, 'failed')
+        },
+      )
+    })
   }
 
   /** Runs a script by its SHA, or by its text if Redis does not have it yet. `how`: `callBuffer` for Buffers in the reply. */
@@ -96,14 +120,12 @@ export class RedisConnection {
     ms: number,
     how: 'call' | 'callBuffer' = 'call',
   ) {
-    return this.send(ms, async (client) => {
+    return this.send(ms, (client) => {
       const run = (name: string, text: string) => client[how](name, text, keys.length, ...keys, ...args)
-      try {
-        return await run('evalsha', script.sha)
-      } catch (error) {
+      return run('evalsha', script.sha).catch((error: unknown) => {
         if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
         return run('eval', script.lua)
-      }
+      })
     }) as Promise<RedisReply<Value>>
   }
 
@@ -122,27 +144,9 @@ export class RedisConnection {
   }
 }
 
-/** `ms`: time limit in milliseconds, without the time in which this process could not read replies. */
-function withReplyTimeout<Value>(command: Promise<Value>, ms: number): Promise<RedisReply<Value>> {
-  return new Promise((resolve) => {
-    const stop = startReplyTimer(ms, () => resolve(TIMED_OUT))
-    command.then(
-      (value) => {
-        stop()
-        resolve({ ok: true, value })
-      },
-      (error: unknown) => {
-        stop()
-        resolve({ ok: false, error: error instanceof Error ? error.message : String(error) })
-      },
-    )
-  })
-}
-
-function measure(reply: Promise<RedisReply<unknown>>, onStep: (step: RedisStepEvent) => void): void {
-  const start = performance.now()
-  void reply.then((result) => {
-    const outcome = result.ok ? 'done' : result === TIMED_OUT ? 'timeout' : 'failed'
-    onStep({ outcome, ms: performance.now() - start })
-  })
+/** The commands of one turn of the event loop are one write: each write costs more than a command. */
+function writeTogether({ stream }: Redis): void {
+  if (stream === undefined || stream.writableCorked > 0) return
+  stream.cork()
+  setImmediate(() => stream.uncork())
 }

@@ -59,40 +59,46 @@ t.test('under load the edge sends documented commands only, and none that iterat
   t.same((await stage.redis.client().call('ACL', 'LOG')) as unknown[], [], 'and none was denied')
 })
 
-t.test('a miss costs two lookups, a hit of another replica one, and hits in the local tier none', async (t) => {
-  const agents = Array.from({ length: 20 }, (_, at) => String(2001 + at))
-  const count = (commands: readonly RecordedCommand[], name: string, about: RegExp) =>
-    commands.filter(
-      ({ words, isFromScript: inside }) => !inside && words[0] === name && words.some((word) => about.test(word)),
-    ).length
-  const costs = (commands: readonly RecordedCommand[]) => ({
-    lookups: count(commands, 'evalsha', /^agent:20\d\d$/),
-    gets: count(commands, 'get', /^edge:c:/),
-    ages: count(commands, 'pttl', /^edge:c:/),
-    locks: count(commands, 'set', /^edge:l:/),
-    releases: count(commands, 'evalsha', /^edge:l:/),
-    entries: count(commands, 'set', /^edge:c:/),
-    replaced: count(commands, 'publish', /^edge:\{e\}:kept$/),
-  })
-  const each = async (at: number, expected: RegExp) => {
-    for (const agent of agents) t.match(await get(at, `/agents/${agent}`), expected)
-  }
-  const n = agents.length
-  const missed = costs(
-    await recordCommands(stage.redis.port, async (commands) => {
-      await each(0, /; fwd=uri-miss/)
-      // A response waits 50 ms at most to be stored, and the lock is released after it was sent.
-      await eventually(() => costs(commands).releases === n && costs(commands).replaced === n)
-    }),
-  )
-  // Before and after the fetch lock is acquired: another replica may have stored the response meanwhile.
-  t.strictSame(missed, { lookups: 2 * n, gets: 2 * n, ages: 2 * n, locks: n, releases: n, entries: n, replaced: n })
-  const remote = costs(await recordCommands(stage.redis.port, () => each(1, /; hit/)))
-  t.strictSame(remote, { lookups: n, gets: n, ages: n, locks: 0, releases: 0, entries: 0, replaced: 0 })
-  // The local tier is served for two seconds after a heartbeat, which may be late on a busy machine.
-  let local = remote
-  for (let turn = 0; turn < 5 && local.lookups > 0; turn += 1) {
-    local = costs(await recordCommands(stage.redis.port, () => Promise.all([each(0, /; hit/), each(1, /; hit/)])))
-  }
-  t.strictSame(local, { lookups: 0, gets: 0, ages: 0, locks: 0, releases: 0, entries: 0, replaced: 0 })
-})
+t.test(
+  'a miss costs a lookup and the check of its fetch lock, a hit of another replica one, and local hits none',
+  async (t) => {
+    const agents = Array.from({ length: 20 }, (_, at) => String(2001 + at))
+    const count = (commands: readonly RecordedCommand[], name: string, about: RegExp) =>
+      commands.filter(
+        ({ words, isFromScript: inside }) => !inside && words[0] === name && words.some((word) => about.test(word)),
+      ).length
+    const costs = (commands: readonly RecordedCommand[]) => ({
+      lookups: count(commands, 'evalsha', /^agent:20\d\d$/),
+      gets: count(commands, 'get', /^edge:c:/),
+      ages: count(commands, 'pttl', /^edge:c:/),
+      locks: count(commands, 'set', /^edge:l:/),
+      releases: count(commands, 'evalsha', /^edge:l:/),
+      entries: count(commands, 'set', /^edge:c:/),
+      replaced: count(commands, 'publish', /^edge:\{e\}:kept$/),
+    })
+    const each = async (at: number, expected: RegExp) => {
+      for (const agent of agents) t.match(await get(at, `/agents/${agent}`), expected)
+    }
+    const n = agents.length
+    const missed = costs(
+      await recordCommands(stage.redis.port, async (commands) => {
+        await each(0, /; fwd=uri-miss/)
+        // A response waits 50 ms at most to be stored, and the lock is released after it was sent.
+        await eventually(() => costs(commands).releases === n && costs(commands).replaced === n)
+      }),
+    )
+    // Before and after the fetch lock is acquired: another replica may have stored the response meanwhile. The second time,
+    // the epochs are known, unless the heartbeat was late on a busy machine.
+    const { lookups, ...others } = missed
+    t.ok(lookups >= n && lookups < 2 * n, `${lookups} lookups`)
+    t.strictSame(others, { gets: 2 * n, ages: 2 * n, locks: n, releases: n, entries: n, replaced: n })
+    const remote = costs(await recordCommands(stage.redis.port, () => each(1, /; hit/)))
+    t.strictSame(remote, { lookups: n, gets: n, ages: n, locks: 0, releases: 0, entries: 0, replaced: 0 })
+    // The local tier is served for two seconds after a heartbeat, which may be late on a busy machine.
+    let local = remote
+    for (let turn = 0; turn < 5 && local.lookups > 0; turn += 1) {
+      local = costs(await recordCommands(stage.redis.port, () => Promise.all([each(0, /; hit/), each(1, /; hit/)])))
+    }
+    t.strictSame(local, { lookups: 0, gets: 0, ages: 0, locks: 0, releases: 0, entries: 0, replaced: 0 })
+  },
+)

@@ -7,7 +7,6 @@ import { waitForTurn } from '../../core/turns.ts'
 import type { AcquireWriteLock, CacheStore, EpochStore, Lock, NewEntry } from './contract.ts'
 import { compareEpochs, EpochTable, purgeTags } from './epochs.ts'
 import { LocalTier, localLookup, lookupAt, measuresOf, toLocalEntry } from './local-entries.ts'
-import { fetchLockName, writeLockName } from './locks.ts'
 
 interface MemoryStoreOptions {
   /** Bytes beyond which the least recently used entries are evicted. */
@@ -75,8 +74,9 @@ class MemoryCache implements CacheStore, CacheIndex, EpochStore {
     else keys.add(key)
   }
 
-  readonly acquireFetchLock: CacheStore['acquireFetchLock'] = (key, epochs) => this.#lock(fetchLockName(key, epochs))
-  readonly acquireWriteLock: AcquireWriteLock = (name) => this.#lock(writeLockName(name))
+  readonly acquireFetchLock: CacheStore['acquireFetchLock'] = (key, { epochs }) =>
+    this.#lock(`${key} ${epochs.join(' ')}`)
+  readonly acquireWriteLock: AcquireWriteLock = (name) => this.#lock(`write ${name}`)
 
   async #lock(name: string): Promise<Lock> {
     const settled = this.#locks.get(name)

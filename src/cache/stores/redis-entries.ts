@@ -35,19 +35,20 @@ export class RedisEntries {
     const { bodies, times, elapsed } = replica
     const name = redisKeys.entry(key)
     const start = elapsed()
-    const [bytes, left] = await Promise.all([
-      bodies.send(times.commandTimeout, (client) => client.getBuffer(name)),
-      bodies.send(times.commandTimeout, (client) => client.pttl(name)),
-    ])
-    if (!bytes.ok || bytes.value === null || !left.ok || left.value === -2) return undefined
-    const decoded = await codec.decode(name, bytes.value)
+    const reply = await bodies.send(times.commandTimeout, (client) =>
+      Promise.all([client.getBuffer(name), client.pttl(name)]),
+    )
+    if (!reply.ok) return undefined
+    const [bytes, left] = reply.value
+    if (bytes === null || left === -2) return undefined
+    const decoded = await codec.decode(name, bytes)
     const entry = decoded && decodeEntry(key, decoded)
     if (entry === undefined) return reportCorrupt(onEvent)
     const lifetime = storageLifetime(entry.stored)
     // The edge never writes an entry that does not expire, or expires later than its own lifetime.
-    if (left.value < 0 || left.value > lifetime) return reportCorrupt(onEvent)
+    if (left < 0 || left > lifetime) return reportCorrupt(onEvent)
     if (entry.generation !== this.#generation) this.#generation = entry.generation
-    const fetchedAt = start - (lifetime - left.value)
+    const fetchedAt = start - (lifetime - left)
     return { ...entry, generation: this.#generation, fetchedAt, expiresAt: fetchedAt + lifetime }
   }
 

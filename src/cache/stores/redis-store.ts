@@ -103,7 +103,8 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
   readonly purgeCount = (): number => this.#purges
 
   /** Returns without a promise for a hit in the local tier. */
-  readonly lookup: CacheStore['lookup'] = (key, tags) => this.lookupLocal(key, tags) ?? this.#lookupInRedis(key, tags)
+  readonly lookup: CacheStore['lookup'] = (key, tags, hasLock = false) =>
+    this.lookupLocal(key, tags) ?? this.#lookupInRedis(key, tags, hasLock)
 
   readonly lookupLocal: CacheStore['lookupLocal'] = (key, tags) => {
     const now = this.#replica.elapsed()
@@ -122,8 +123,8 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     return epochs && { kind: 'miss', epochs: { ...epochs, readAt: now }, changed: false }
   }
 
-  async #lookupInRedis(key: string, tags: readonly Tag[]): Promise<Lookup> {
-    const { lookup, entry } = await this.#lookupShared(key, tags)
+  async #lookupInRedis(key: string, tags: readonly Tag[], hasLock: boolean): Promise<Lookup> {
+    const { lookup, entry } = await this.#lookupShared(key, tags, hasLock)
     if (entry !== undefined) {
       this.#local.put(key, entry)
       this.#index.countHit(key, entry.info?.group)
@@ -136,27 +137,37 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
    * requests at once must not slow down Redis. It is sent after all of them have arrived, because the reply to an
    * earlier lookup might be older than a write that the later client has seen.
    */
-  #lookupShared(key: string, tags: readonly Tag[]): Promise<TierLookup> {
+  #lookupShared(key: string, tags: readonly Tag[], hasLock = false): Promise<TierLookup> {
     if (!this.#replica.heartbeat.isTrusted) return Promise.resolve({ lookup: { kind: 'unavailable' } })
-    const name = `${key} ${tags.join(' ')}`
+    const name = `${key} ${hasLock} ${tags.join(' ')}`
     const unsent = this.#unsent.get(name)
     if (unsent !== undefined) return unsent
     const lookup = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
       this.#unsent.delete(name)
-      return this.#lookupAlone(key, tags)
+      return this.#lookupAlone(key, tags, hasLock)
     })
     this.#unsent.set(name, lookup)
     return lookup
   }
 
-  async #lookupAlone(key: string, tags: readonly Tag[]): Promise<TierLookup> {
+  async #lookupAlone(key: string, tags: readonly Tag[], hasLock: boolean): Promise<TierLookup> {
     const { heartbeat, elapsed } = this.#replica
     if (!heartbeat.isTrusted) return { lookup: { kind: 'unavailable' } }
-    const [epochs, entry] = await Promise.all([this.#readEpochs(key, tags), this.#entries.get(key)])
+    const [epochs, entry] = await Promise.all([
+      (hasLock && this.#knownEpochs(key, tags)) || this.#readEpochs(key, tags),
+      this.#entries.get(key),
+    ])
     // Checked again: meanwhile a heartbeat may have found that all fences were lost before this lookup.
     if (epochs === undefined || !heartbeat.isTrusted) return { lookup: { kind: 'unavailable' } }
     const lookup = lookupAt(entry, epochs, elapsed(), false)
     return { lookup, entry: lookup.kind === 'hit' ? entry : undefined }
+  }
+
+  /** Within the lease, the known epochs are as good as those in Redis: a hit in the local tier depends on them alone. */
+  #knownEpochs(key: string, tags: readonly Tag[]): TagEpochs | undefined {
+    const { heartbeat, elapsed } = this.#replica
+    const known = heartbeat.hasLease() ? this.#known.of(key, tags) : undefined
+    return known && { ...known, readAt: elapsed() }
   }
 
   /** Reads the epochs of an entry's tags and key, and remembers them. Undefined: Redis is unreachable. */

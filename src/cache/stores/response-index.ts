@@ -3,6 +3,7 @@
  * Nothing is scanned. A row expires with its entry and is removed when others are added. A row whose tags were
  * invalidated is left out when it is read.
  */
+import { LRUCache } from 'lru-cache'
 import type { IndexEntry, IndexPage, IndexWindow, PurgeScope } from '../../core/cache.ts'
 import { redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
@@ -55,6 +56,8 @@ interface ResponseIndexOptions {
 }
 
 const HITS_PER_COMMAND = 64
+/** Something else may remove the set of groups. */
+const GROUP_INTERVAL_MS = 1000
 /** Keys of one command that removes rows. */
 const KEYS_PER_REMOVAL = 256
 /** Keys with new hits beyond which the counts are written at once. */
@@ -67,6 +70,8 @@ export class ResponseIndex {
   readonly #timer: NodeJS.Timeout
   readonly #remembered: RememberedRows
   #countedKeys = 0
+  /** When each group was added, by generation and name. */
+  readonly #groupsAddedAt = new LRUCache<string, number>({ max: 100 })
   /** Listings run one after the other: each one finds the rows that the listing before has decoded. */
   #listing: Promise<unknown> = Promise.resolve()
 
@@ -89,9 +94,20 @@ export class ResponseIndex {
     const head = { listed: info, generation, epochs, whole: lifetime, size, cost }
     const row = codec.encodeHead(`row:${key}`, head)
     await Promise.all([
-      bodies.send(times.bulkTimeout, (client) => client.sadd(redisKeys.groups, info.group)),
+      this.#addGroup(generation, info.group),
       bodies.runScript(ADD_ROW, redisKeys.index(info.group), [key, row, left], times.bulkTimeout),
     ])
+  }
+
+  /** Not for each response: the set of groups hardly ever changes. A new generation has none. */
+  async #addGroup(generation: string, group: string): Promise<void> {
+    const { bodies, times, elapsed } = this.#options.replica
+    const name = `${generation} ${group}`
+    const now = elapsed()
+    if (now - (this.#groupsAddedAt.get(name) ?? Number.NEGATIVE_INFINITY) < GROUP_INTERVAL_MS) return
+    this.#groupsAddedAt.set(name, now)
+    const reply = await bodies.send(times.bulkTimeout, (client) => client.sadd(redisKeys.groups, group))
+    if (!reply.ok) this.#groupsAddedAt.delete(name)
   }
 
   countHit(key: string, group: string | undefined): void {
