@@ -142,9 +142,9 @@ async function authenticatePassword(
   const name = pair.username
   const login = await logins.login(address, name, pair.password, pair.charset)
   if (login.ok) {
-    const permissions = () => roles.byUser.get(name) ?? NO_PERMISSIONS
-    const recheck: Recheck = (_, from) => (login.isCurrent(from) ? { name, permissions: permissions() } : undefined)
-    return { ok: true, caller: { name, permissions: permissions() }, recheck }
+    const recheck: Recheck = (_, from) =>
+      login.isCurrent(from) ? { name, permissions: roles.byUser.get(name) ?? NO_PERMISSIONS } : undefined
+    return { ok: true, caller: { name, permissions: roles.byUser.get(name) ?? NO_PERMISSIONS }, recheck }
   }
   // An unknown name is not logged: it may be a password in the wrong field.
   const user = users.hashOf(name) === undefined ? {} : { user: name }

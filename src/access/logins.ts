@@ -114,10 +114,10 @@ export class PasswordLogins {
 
   /** The remembered login is compared by identity, which needs no digest: it was found equal before. */
   #success(name: string, remembered: RememberedLogin): LoginResult {
-    const { attempts } = this.#options
+    const { attempts, clock } = this.#options
     const isCurrent = (address: string) =>
       this.#remembered.peek(name) === remembered &&
-      this.#isValid(remembered) &&
+      remembered.expiresAt > clock.elapsed() &&
       attempts.blockedForMs(address, name) <= 0
     return { ok: true, isCurrent }
   }

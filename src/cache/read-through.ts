@@ -13,6 +13,7 @@ import {
 import {
   type AgedResponse,
   type EnvelopeResponse,
+  envelopeOfStored,
   type Hit,
   type Lookup,
   type ReadResponse,
@@ -264,8 +265,10 @@ function repeatOf(path: ReadPath, context: ReadContext): StoredOrigin['repeat'] 
     const again = { request: later, target, lookup }
     path.refreshAhead.onHit(again, lookup)
     path.divergenceCheck?.(again, lookup)
-    const response = serve(lookup, { hit: true }, repeat)
-    return response.kind === 'envelope' ? response : undefined
+    const { response, age } = lookup
+    if (response.kind !== 'response') return undefined
+    const status: CacheStatus = { ttl: response.ttl - age, hit: true }
+    return envelopeOfStored({ kind: 'stored', response, age, status, repeat })
   }
   return repeat
 }

@@ -66,7 +66,8 @@ export function createRefreshAhead(
     onHit: (context: ReadContext, { response, age }: AgedResponse): void => {
       const timeLeft = response.ttl - age
       waiting.dropStale(context.target.key)
-      if (!isCounted(response, timeLeft)) return
+      // Not in the second half of the lifetime.
+      if (timeLeft > (response.ttl - response.fetchTime) * COUNTED_SHARE) return
       const { key } = context.target
       const now = clock()
       const known = demands.get(key)
@@ -186,11 +187,6 @@ const COUNTED_SHARE = 0.5
 /** Returns the milliseconds for which a response is fresh after its arrival. */
 function lifetimeAfterArrival({ ttl, fetchTime }: Freshness): number {
   return ttl - fetchTime
-}
-
-/** Whether a fresh response is in the second half of its lifetime. */
-function isCounted(stored: Freshness, timeLeft: number): boolean {
-  return timeLeft <= lifetimeAfterArrival(stored) * COUNTED_SHARE
 }
 
 /** The hits of one stored response in this lifetime and in the one before. */

@@ -88,13 +88,14 @@ export function addressOfRequests(
   addressOf: () => ClientAddress,
   warn: (fields: { readonly header: string; readonly proxy: string }) => void = () => undefined,
 ) {
-  const find = ({ raw }: AddressedRequest) => addressOf()(raw.socket.remoteAddress ?? '', raw.headers)
-  const addressOfRequest: AddressOf = (request) => {
-    const { address, unreadable } = find(request)
+  const addressOfRequest: AddressOf = ({ raw }) => {
+    const { address, unreadable } = addressOf()(raw.socket.remoteAddress ?? '', raw.headers)
     if (unreadable !== undefined) warn({ header: unreadable, proxy: address })
     return address
   }
-  return { addressOf: addressOfRequest, isKnown: (request: AddressedRequest) => find(request).unreadable === undefined }
+  const isKnown = ({ raw }: AddressedRequest) =>
+    addressOf()(raw.socket.remoteAddress ?? '', raw.headers).unreadable === undefined
+  return { addressOf: addressOfRequest, isKnown }
 }
 
 /** Returns the address of the other end of a connection in canonical form. */

@@ -126,7 +126,8 @@ export class PreparedHits {
     if (reply.raw.destroyed || !raw.socket.writable || raw.rejectedWith !== undefined) return false
     const { headers } = raw
     const caller = this.#authenticator.recall(headers.authorization, edge.clientAddress)
-    if (caller === undefined || !this.#isAllowed(hit, caller)) return false
+    if (caller === undefined) return false
+    if (caller.permissions !== hit.permissions && !this.#isAllowed(hit, caller)) return false
     const response = hit.repeat()
     if (response === undefined) return false
     const preferences = preferencesOf(headers, hit.url.flags, this.#options.settings().cache.compressionMinBytes)
@@ -141,7 +142,6 @@ export class PreparedHits {
   }
 
   #isAllowed(hit: PreparedHit, caller: Caller): boolean {
-    if (caller.permissions === hit.permissions) return true
     if (missingPermission(caller, { endpoint: hit.url.endpoint, query: hit.url.query }) !== undefined) return false
     hit.permissions = caller.permissions
     return true

@@ -107,15 +107,23 @@ interface LogLines {
   readonly logTo: { write(line: string): void }
 }
 
-/** Returns the listener that writes the log lines of requests, at level `info`. */
+/**
+ * Returns the listener that writes the log lines of requests, at level `info`. Lines of hits are joined from prepared parts:
+ * to serialise their fields takes several times as long.
+ */
 export function requestLog({ log, logTo }: LogLines): RequestEventListener {
-  const textOf = hitTexts()
+  const { requestText, callerText } = hitTexts()
+  let start = { time: 0, text: '' }
   return (event) => {
     const { message, cache, traceId, at } = event
     if (message === undefined || !log.isLevelEnabled('info')) return
-    const isPlainHit = cache === 'hit' && traceId === undefined && message === COMPLETED
-    const line = (): string => JSON.stringify({ level: 'info', time: isoTime(at), ...logFields(event), msg: message })
-    logTo.write(isPlainHit ? textOf(event) : `${line()}\n`)
+    if (cache !== 'hit' || traceId !== undefined || message !== COMPLETED) {
+      const line = { level: 'info', time: isoTime(at), ...logFields(event), msg: message }
+      logTo.write(`${JSON.stringify(line)}\n`)
+      return
+    }
+    if (start.time !== at) start = { time: at, text: `{"level":"info","time":"${isoTime(at)}","reqId":"` }
+    logTo.write(start.text + event.requestId + requestText(event) + tenths(event.ms) + callerText(event))
   }
 }
 
@@ -138,8 +146,8 @@ function tenths(milliseconds: number): number {
 type RequestFields = Pick<RequestEvent, 'method' | 'route' | 'status'>
 type CallerFields = Pick<RequestEvent, 'caller' | 'client'>
 
-/** Returns the function that joins the same lines from prepared parts: to serialise the fields takes several times as long. */
-function hitTexts(): (event: RequestEvent) => string {
+/** The parts of the lines of hits, remembered by route and by caller. */
+function hitTexts() {
   const requests = new RecentlyUsed<RequestFields & { readonly text: string }>(MAX_IN_USE)
   const callers = new RecentlyUsed<CallerFields & { readonly text: string }>(MAX_IN_USE)
   const requestText = ({ method, route, status }: RequestFields): string => {
@@ -156,12 +164,7 @@ function hitTexts(): (event: RequestEvent) => string {
     callers.set(caller, { caller, client, text })
     return text
   }
-  let start = { time: 0, text: '' }
-  return (event) => {
-    const { at } = event
-    if (start.time !== at) start = { time: at, text: `{"level":"info","time":"${isoTime(at)}","reqId":"` }
-    return start.text + event.requestId + requestText(event) + tenths(event.ms) + callerText(event)
-  }
+  return { requestText, callerText }
 }
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS'])

@@ -73,7 +73,7 @@ export function attach(server: Server, options: AttachOptions): void {
     const { headers, httpVersion, url = '' } = request
     request.url = pathOf(url)
     // Node drops what arrived together with such a request, so no other request may follow on the connection.
-    if (isIgnoredUpgrade(headers)) response.shouldKeepAlive = false
+    if (headers.upgrade !== undefined && isIgnoredUpgrade(headers)) response.shouldKeepAlive = false
     if (headers.expect !== undefined && httpVersion === '1.1')
       continueRequest(request, response, rules.current.timeouts.expect, () =>
         rejectCurrent(request, rejectionOf(new EdgeError(LATE), rejectionForm)),
@@ -110,7 +110,10 @@ export function attach(server: Server, options: AttachOptions): void {
     closeOnFault(socket)
     return connection
   }
-  const accept: RequestListener = (request, response) => connectionOf(request.socket).accept(request, response)
+  const accept: RequestListener = (request, response) => {
+    const { socket } = request
+    ;(connections.get(socket) ?? open(socket)).accept(request, response)
+  }
 
   answerHalfClosed(server)
   if (server instanceof TlsServer) server.on('connection', closeOnFault)

@@ -19,12 +19,11 @@ import {
   type StoredForms,
   uncachedStatusOf,
 } from '../core/response.ts'
-import { headerText } from '../core/values.ts'
 import { indentOnce, indentWithin } from './pretty.ts'
 
 /** The headers of a request that select a representation. */
 interface RequestedForm {
-  readonly 'accept-encoding'?: string | string[] | undefined
+  readonly 'accept-encoding'?: string | undefined
   readonly 'if-none-match'?: string | undefined
 }
 
@@ -58,7 +57,7 @@ export function preferencesOf(
 ): Preferences {
   return {
     pretty: flags.pretty,
-    acceptEncoding: headerText(headers['accept-encoding']),
+    acceptEncoding: headers['accept-encoding'],
     ifNoneMatch: headers['if-none-match'],
     compressionMinBytes,
   }
@@ -87,14 +86,14 @@ export function representCached(
   preferences: Preferences,
 ): Representation | Promise<Representation> {
   const { body } = response
-  const { pretty, acceptEncoding, compressionMinBytes } = preferences
+  const { pretty, acceptEncoding, ifNoneMatch, compressionMinBytes } = preferences
   const { codings, identity } = parseAcceptEncoding(acceptEncoding)
   const isShort = identity && body.length < compressionMinBytes
   const [coding] = isShort ? [] : codings
   const plain = formOf(cached, pretty ? 'pretty' : 'plain')
   const form = coding === undefined ? plain : formOf(cached, pretty ? `pretty-${coding}` : coding)
-  const unchanged = notModified(response, cached, preferences, form)
-  if (unchanged !== undefined) return unchanged
+  if (ifNoneMatch !== undefined && response.status === 200 && matchesEtag(ifNoneMatch, form.etag))
+    return notModified(cached, form)
   if (coding !== undefined && Buffer.isBuffer(form.encoded)) return full(response, cached, form, form.encoded, coding)
   if (coding === undefined && !pretty) return full(response, cached, plain, body)
   const withBytes = (bytes: Buffer): Representation | Promise<Representation> => {
@@ -125,14 +124,8 @@ async function representUncached(response: EnvelopeResponse, preferences: Prefer
   return { status, stableHeaders, ownHeaders, bytes }
 }
 
-/** Returns 304 if the copy of the client is valid; only for successful responses (RFC 9110 section 13.2.1). */
-function notModified(
-  response: EnvelopeResponse,
-  cached: CachedResponse,
-  { ifNoneMatch }: Preferences,
-  form: StoredForm,
-): Representation | undefined {
-  if (response.status !== 200 || !matchesEtag(ifNoneMatch, form.etag)) return undefined
+/** The copy of the client is valid: only of successful responses (RFC 9110 section 13.2.1). */
+function notModified(cached: CachedResponse, form: StoredForm): Representation {
   form.notModified ??= { stable: validatorHeaders(form.etag) }
   const { notModified: head } = form
   return { status: 304, stableHeaders: head.stable, ownHeaders: ownHeaders(cached, head) }
@@ -212,8 +205,8 @@ const MAX_LIST_LENGTH = 8192
  * Returns whether `If-None-Match` contains this entity tag. Tags are compared weakly (RFC 9110 section 13.1.2); a
  * malformed list matches nothing. `etag` is strong and includes its quotes.
  */
-function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined || ifNoneMatch.length > MAX_LIST_LENGTH) return false
+function matchesEtag(ifNoneMatch: string, etag: string): boolean {
+  if (ifNoneMatch.length > MAX_LIST_LENGTH) return false
   if (ifNoneMatch === etag || ifNoneMatch === '*') return true
   ENTITY_TAG.lastIndex = 0
   for (let found = ENTITY_TAG.exec(ifNoneMatch); found !== null; found = ENTITY_TAG.exec(ifNoneMatch)) {

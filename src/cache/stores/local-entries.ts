@@ -248,7 +248,7 @@ export function localLookup(entry: LocalEntry, now: number): Hit {
   return {
     kind: 'hit',
     epochs: { generation, epochs, fenced: false, readAt: now },
-    response: readIn(entry),
+    response: entry.stored as StoredRead,
     age: Math.max(0, now - fetchedAt),
     isLocal: true,
   }
