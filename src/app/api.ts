@@ -1,10 +1,12 @@
-/** Builds the pipeline, and the ports for clients in front of it. */
+/** Builds the pipeline, and what the ports for clients in front of it accept. */
+import Fastify from 'fastify'
 import type { Access } from '../access/access.ts'
 import { createTokenOperations } from '../access/index.ts'
 import { cacheOperations } from '../cache/operations.ts'
 import { type ShareReads, shareReads } from '../cache/shared-reads.ts'
 import { refuseWritesInTrial } from '../cache/trial.ts'
 import type { EdgeRead, Handler } from '../core/request.ts'
+import { registerCredentials, tokenIssuer } from '../http/credentials.ts'
 import { buildPipeline } from '../pipeline.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createKinds } from '../upstream/kinds.ts'
@@ -12,7 +14,7 @@ import { issueManagerToken } from './access.ts'
 import type { Base } from './base.ts'
 import { buildCache } from './cache.ts'
 import { buildNodeStages } from './cluster.ts'
-import { buildFronts, type Fronts, servesV4Contract } from './fronts.ts'
+import { buildContracts, servesV4Contract } from './fronts.ts'
 import { builtFolder } from './process.ts'
 import { readDescriptions } from './reference.ts'
 
@@ -27,14 +29,9 @@ export type Api = Awaited<ReturnType<typeof buildApi>>
 export async function buildApi(parts: ApiParts) {
   const { settings, access, cluster, audit } = parts
   const { initial, current } = settings
-  // The pipeline needs tokens and URLs of the HTTP applications, which need the pipeline.
-  let fronts: Fronts | undefined
-  const ofFronts = (): Fronts => {
-    if (fronts === undefined) throw new Error('the HTTP applications are not created yet')
-    return fronts
-  }
+  const contracts = buildContracts(settings, cluster)
   const kindOf = createKinds(initial.cluster.distribution)
-  const cache = await buildCache(parts, kindOf, async (url, caller) => ofFronts().resolveUrl(url, caller))
+  const cache = await buildCache(parts, kindOf, async (url, caller) => contracts.resolveUrl(url, caller))
   const descriptions = readDescriptions(settings, builtFolder('reference'))
   // Only users of the edge share an account, and so the responses to it.
   const sharesReads = initial.listen.secondPort !== undefined && initial.cluster.credentials.mode === 'service'
@@ -46,16 +43,20 @@ export async function buildApi(parts: ApiParts) {
         read,
         call: cluster.call,
         resolveTarget,
-        findRead: (read, caller) => ofFronts().findV4Read(read, caller),
+        findRead: contracts.findV4Read,
         master: () => cluster.view.master().name,
       }))
+  // Only signs: the applications of the ports come after the pipeline.
+  const signer = Fastify()
+  await registerCredentials(signer, access)
+  const issueToken = tokenIssuer(signer, access)
   const handler = buildPipeline({
     audit: audit.stage,
     operations: {
       ...createTokenOperations({
         issue: (request) =>
           request.caller.credentials === undefined
-            ? ofFronts().issueToken(request.caller.name)
+            ? issueToken(request.caller.name)
             : issueManagerToken(request, {
                 cluster,
                 accepted: cache.acceptedTokens,
@@ -73,11 +74,11 @@ export async function buildApi(parts: ApiParts) {
     ...(initial.cache.trial && { refuseWrites: refuseWritesInTrial }),
   })
   const { acceptedTokens, callerRights, recheckPace } = cache
-  fronts = await buildFronts({ ...parts, kindOf, handler, acceptedTokens, callerRights })
   const usesManagerTokens = initial.cluster.credentials.mode === 'passthrough' && servesV4Contract(initial.listen)
   return {
-    /** The listeners for clients, with one contract each. The first one is that of `listen.port`. */
-    fronts: fronts.all,
+    contracts: contracts.served,
+    kindOf,
+    callerRights,
     /** The whole pipeline, for requests of the console in the name of a caller. */
     handler,
     cache: cache.ports,

@@ -2,6 +2,7 @@
 import type { Access } from '../access/access.ts'
 import type { AcceptedTokens } from '../cache/accepted-tokens.ts'
 import type { CallerRights } from '../cache/caller-rights.ts'
+import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import type { Contract, Endpoint } from '../contracts/endpoint.ts'
 import { bothContracts, catalogue } from '../contracts/index.ts'
@@ -12,9 +13,16 @@ import type { Handler } from '../core/request.ts'
 import { createAuthenticator } from '../http/admit.ts'
 import { BodyBudget } from '../http/body-budget.ts'
 import { addressOfRequests, clientAddress } from '../http/client-address.ts'
-import type { CreateContract } from '../http/contract.ts'
-import { tokenIssuer } from '../http/credentials.ts'
-import { createHttp, type FindRead, type Http, type ResolveUrl } from '../http/index.ts'
+import { type HttpContract, methodsAt as methodsOf } from '../http/contract.ts'
+import {
+  createHttp,
+  createReadFinder,
+  createUrlResolver,
+  type FindRead,
+  type Http,
+  type HttpOptions,
+  type ResolveUrl,
+} from '../http/index.ts'
 import { rateLimitsOf } from '../http/rate-limit.ts'
 import { rejectionReporter } from '../http/request-events.ts'
 import { v3Contract } from '../http/v3.ts'
@@ -33,15 +41,15 @@ export interface Front extends Http {
   readonly contract: Contract
 }
 
-export type Fronts = Awaited<ReturnType<typeof buildFronts>>
-
-interface FrontParts extends Base {
+interface FrontParts {
   readonly access: Access
   readonly cluster: Cluster
   readonly kindOf: KindOf
+  readonly contracts: ServedContracts
   readonly handler: Handler
   readonly acceptedTokens: AcceptedTokens | undefined
   readonly callerRights: CallerRights | undefined
+  readonly registerPlugins: NonNullable<HttpOptions['plugins']>
 }
 
 interface FrontSettings {
@@ -50,9 +58,9 @@ interface FrontSettings {
 }
 
 /** Rejects with an `Error` for the operator if the certificate or a setting cannot be used. */
-export async function buildFronts(parts: FrontParts) {
-  const { settings, access, audit, cluster, shared, log, emit, traces, kindOf, handler, acceptedTokens, callerRights } =
-    parts
+export async function buildFronts(base: Base, parts: FrontParts): Promise<readonly Front[]> {
+  const { settings, audit, shared, log, emit, traces } = base
+  const { access, cluster, kindOf, handler, acceptedTokens, callerRights } = parts
   const { initial, current, derive } = settings
   const { listen } = initial
   const { addressOf, isKnown } = addressOfRequests(
@@ -72,35 +80,28 @@ export async function buildFronts(parts: FrontParts) {
           timeout,
           failedLogins: derive((config) => config.access.limits.failedLogins),
           counters: shared?.counters,
-          hasEnded: parts.endedTokens.hasEnded,
+          hasEnded: base.endedTokens.hasEnded,
         })
       : access,
   }
-  const contracts: Readonly<Record<Contract, CreateContract>> = {
-    v3: v3Contract(catalogue),
-    v4: v4Contract({
-      catalogue: usesManagerUsers ? withManagerUsers(v4Records) : v4Records,
-      release: () => cluster.view.lowestRelease?.(),
-    }),
-  }
-  /** Returns a signed token for a user of the edge. */
-  let issueToken = async (_name: string): Promise<string> => ''
   const bodies = new BodyBudget(() => {
     const { limits, timeouts } = current().listen
     return { upload: limits.upload, timeout: timeouts.body }
   })
   const createFront = async ({ contract, port }: FrontSettings): Promise<Front> => {
+    const served = parts.contracts.get(contract)
+    if (served === undefined) throw new Error(`no port serves the ${contract} contract`)
     const form = contract === 'v4' && { rejectionForm: problemForm }
-    const methodsAt = (url: string) => http.methodsAt(url)
+    const methodsAt = (url: string) => methodsOf(served, url)
     const cors = listen.cors.origins.length > 0
     const listener = await createListener({ ...listen, cors, log, onReject, methodsAt, ...form })
     const http = await createHttp({
-      contract: contracts[contract],
+      contract: served,
       handle: handler,
       observe: emit.request,
       onRejected: audit.onRejected,
       ...(traces && { beginTrace: createTraceStarter(derive, traces) }),
-      recordStages: parts.events.beginStages,
+      recordStages: base.events.beginStages,
       server: listener.fastify,
       log,
       bodies,
@@ -110,11 +111,8 @@ export async function buildFronts(parts: FrontParts) {
       ...(usesManagerUsers &&
         callerRights && { refusalByRights: (caller, to) => callerRights.refusalOf(caller, rightsNeeded(to)) }),
       managerVersion: () => kindOf(cluster.view).clientVersion(cluster.view),
-      authentication: async (instance) => {
-        const authenticator = await createAuthenticator(instance, accessOf[contract], rateLimits, shared?.count)
-        if (!usesManagerUsers) issueToken = tokenIssuer(instance, access)
-        return authenticator
-      },
+      authentication: (instance) => createAuthenticator(instance, accessOf[contract], rateLimits, shared?.count),
+      plugins: parts.registerPlugins,
     })
     return { ...http, listener, port, contract }
   }
@@ -127,24 +125,43 @@ export async function buildFronts(parts: FrontParts) {
       for (const { forgetUrls } of all) forgetUrls()
     }
   })
-  const v4 = all.find(({ contract }) => contract === 'v4')
-  const findV4Read: FindRead = (read, caller) => v4?.findRead(read, caller)
-  return { all, resolveUrl: resolverOf(all), findV4Read, issueToken }
+  return all
 }
+
+/** What the ports accept, and the functions that find reads in it. The pipeline needs these before the ports exist. */
+export function buildContracts({ initial, current }: ReloadableConfig, cluster: Cluster) {
+  const usesManagerUsers = initial.cluster.credentials.mode === 'passthrough'
+  const create = {
+    v3: v3Contract(catalogue),
+    v4: v4Contract({
+      catalogue: usesManagerUsers ? withManagerUsers(v4Records) : v4Records,
+      release: () => cluster.view.lowestRelease?.(),
+    }),
+  }
+  const served: ServedContracts = new Map(
+    portsOf(initial.listen).map(({ contract }) => [contract, create[contract](current)]),
+  )
+  const v4 = served.get('v4')
+  const findV4Read: FindRead = v4 === undefined ? () => undefined : createReadFinder(v4)
+  return { served, resolveUrl: resolverOf(served), findV4Read }
+}
+
+type ServedContracts = ReadonlyMap<Contract, HttpContract>
 
 /**
  * Resolves the name of a URL at the port of its contract. Throws 604 if there is none, or the caller may not use it: in mode
  * passthrough, the credentials of a caller are those of one contract, and so are its stored responses.
  */
-function resolverOf(fronts: readonly Front[]): ResolveUrl {
+function resolverOf(served: ServedContracts): ResolveUrl {
+  const resolvers = new Map([...served].map(([name, contract]) => [name, createUrlResolver(contract)]))
   return (name, caller) => {
     const { contract, path } = parseName(name)
-    const front = fronts.find((each) => each.contract === contract)
-    if (front === undefined) throw new EdgeError(604, `. No port of this edge serves the ${contract} contract`)
+    const resolve = resolvers.get(contract)
+    if (resolve === undefined) throw new EdgeError(604, `. No port of this edge serves the ${contract} contract`)
     const ofOther = contract === 'v4' ? caller.credentials : caller.nodeToken
     if (ofOther !== undefined) throw new EdgeError(604, `. Explain this url at the port of the ${contract} contract`)
     try {
-      return front.resolveUrl(path, caller)
+      return resolve(path, caller)
     } catch (error) {
       // The url is a parameter of the request that is answered.
       if (error instanceof Problem && error.code === 614)

@@ -22,11 +22,12 @@ import { buildApi } from './api.ts'
 import { type Base, buildBase } from './base.ts'
 import { buildCluster } from './cluster.ts'
 import { buildEdgeView, buildProblemSources, buildReplicas, compareReplicaSettings, createReported } from './console.ts'
-import type { Front } from './fronts.ts'
+import { buildFronts, type Front } from './fronts.ts'
 import { createLog, type LogDestination, type LogOutput, toLog } from './log.ts'
 import { type LaterParts, observeTraffic, watchCapacity } from './observed.ts'
 import { watchOpenFiles } from './open-files.ts'
 import { buildOperations, buildSignIn } from './operations.ts'
+import { loadPlugins, registerPlugins } from './plugins.ts'
 import { createReloader, type Reloader } from './reload.ts'
 import type { EdgeTimes } from './times.ts'
 
@@ -65,7 +66,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}) {
   const lifecycle: Lifecycle = { isDraining: false, clientPorts: [] }
   const reloader = createReloader({ ...options, config: settings, log })
   const parts = await buildParts(settings, output, { ...options, lifecycle, reloader })
-  const { cluster, shared, replica, replicas, capacity, api, audit, operations, emit } = parts
+  const { cluster, shared, replica, replicas, capacity, fronts, audit, operations, emit } = parts
   const close = async (spanFlushMs?: number): Promise<void> => {
     reloader.close()
     await parts.close(spanFlushMs)
@@ -74,13 +75,15 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}) {
   return {
     log,
     config: current,
+    /** The plugins of both listeners, a line each. */
+    plugins: parts.plugins,
     /** Reloads the configuration. Failures are logged. */
     reload: reloader.reload,
     /** Opens the audit file again after it was moved. */
     reopenAudit: () => audit.reopen(),
     /** Closes the connection of a client that has failed with this error. Returns `false` if there is none. */
     closeFailedConnection: (error: unknown): boolean =>
-      [...api.fronts, operations].some(({ listener }) => listener.closeFailedConnection(error)),
+      [...fronts, operations].some(({ listener }) => listener.closeFailedConnection(error)),
     /** Counts an error of a connection that no code had handled. */
     countUncaughtError: parts.countUncaughtError,
     /** Writes the log lines of the requests that have ended, before the process does. */
@@ -101,9 +104,9 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}) {
         await Promise.all([startCluster(), shared?.revocations.start()])
         const operationsUrl = await listen(operations.app, initial.operations)
         const open = ({ app, port }: Front) => listen(app, { ...initial.listen, port }, (text) => log.info(text))
-        const [url = '', secondUrl] = await Promise.all(api.fronts.map(open))
+        const [url = '', secondUrl] = await Promise.all(fronts.map(open))
         const urls = [url, ...(secondUrl === undefined ? [] : [secondUrl])]
-        lifecycle.clientPorts = api.fronts.map(({ contract }, at) => ({ contract, url: urls[at] ?? '' }))
+        lifecycle.clientPorts = fronts.map(({ contract }, at) => ({ contract, url: urls[at] ?? '' }))
         emit.operation({ kind: 'start' })
         return { operationsUrl, url, ...(secondUrl !== undefined && { secondUrl }) }
       } catch (error) {
@@ -116,7 +119,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}) {
       lifecycle.isDraining = true
       const { limit } = current().listen.drain
       const deadline = performance.now() + limit
-      const drains = api.fronts.map(({ listener }) => listener.drain({ delay, limit }))
+      const drains = fronts.map(({ listener }) => listener.drain({ delay, limit }))
       const isComplete = (await Promise.all(drains)).every(Boolean)
       await close(Math.min(SPAN_FLUSH_MS, Math.max(0, deadline - performance.now())))
       return isComplete
@@ -173,9 +176,25 @@ async function buildParts(
   const problems = watchProblems({ find: () => problemsOf(sources), totals })
   const signIn = buildSignIn(operated)
   const view = buildEdgeView(operated, sources, problems.current, signIn.view)
-  const { app, listener, metrics } = await buildOperations(operated, view, signIn)
+  const { app, listener, metrics, plugins: operating } = await buildOperations(operated, view, signIn)
+  const plugins = await loadPlugins(settings.initial.plugins, 'clients')
+  let hooking: ReadonlySet<string> = new Set()
+  const { contracts, kindOf, handler, acceptedTokens, callerRights } = api
+  const fronts = await buildFronts(base, {
+    access,
+    cluster,
+    contracts,
+    kindOf,
+    handler,
+    acceptedTokens,
+    callerRights,
+    registerPlugins: async (scope) => {
+      hooking = await registerPlugins(scope, plugins, view)
+      return hooking.size > 0
+    },
+  })
   const close = async (spanFlushMs = SPAN_FLUSH_MS): Promise<void> => {
-    await Promise.all([...api.fronts.map((front) => front.app.close()), app.close(), access.close(), cluster.close()])
+    await Promise.all([...fronts.map((front) => front.app.close()), app.close(), access.close(), cluster.close()])
     // The stores come last, because requests in flight may still store or invalidate responses.
     await api.closeCache()
     events.requests.drain()
@@ -188,10 +207,14 @@ async function buildParts(
     queues.stop()
     metrics.close()
   }
+  const describedPlugins = [
+    ...operating.map(({ name }) => `${name} (operations)`),
+    ...plugins.map(({ name }) => `${name} (clients${hooking.has(name) ? '; its hooks switch prepared hits off' : ''})`),
+  ]
   const { uncaughtConnectionError: countUncaughtError } = emit
   const flushLog = events.requests.drain
-  const started = { cluster, shared, replica, replicas, capacity, api, audit, operations: { app, listener }, emit }
-  return { ...started, countUncaughtError, flushLog, close }
+  const started = { cluster, shared, replica, replicas, capacity, fronts, audit, operations: { app, listener }, emit }
+  return { ...started, plugins: describedPlugins, countUncaughtError, flushLog, close }
 }
 
 function connectCluster(

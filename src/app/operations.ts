@@ -31,10 +31,11 @@ export async function buildOperations(
   const isMetricsOpen = settings.initial.operations.metrics === 'open'
   const listener = await createListener({ ...listenerSettings(settings.initial), cors: false, log })
   settings.onReload((next) => listener.prepareReload(listenerSettings(next)))
+  const added = await loadPlugins(settings.initial.plugins, 'operations')
   const plugins: readonly EdgePlugin[] = [
     { name: 'reference', plugin: referencePlugin(api.descriptions, builtFolder('reference')) },
     await consolePlugin(),
-    ...(await loadPlugins(settings.initial.plugins, 'operations')),
+    ...added,
   ]
   const app = await createOperationsListener({
     ready,
@@ -50,12 +51,12 @@ export async function buildOperations(
         problemsPart(view.problems),
         ...(isMetricsOpen ? [] : [scraped]),
         // Last: the route of a plugin that the edge has too is the fault of the plugin.
-        (scope) => registerPlugins(scope, plugins, view),
+        async (scope) => void (await registerPlugins(scope, plugins, view)),
       ],
     },
   })
   app.addHook('onClose', async () => replicas?.stop())
-  return { app, listener, metrics }
+  return { app, listener, metrics, plugins: added }
 }
 
 function buildMetrics(parts: ConsoleParts, problems: () => readonly Problem[]): Metrics {

@@ -13,7 +13,7 @@ import { codeOf } from '../config/source.ts'
 import type { EdgeView } from '../status/edge-view.ts'
 
 export interface EdgePlugin {
-  /** For messages: the setting and the file. */
+  /** For messages: the setting and the file; of the edge's own plugins a word. */
   readonly name: string
   readonly plugin: FastifyPluginAsync<{ readonly edge: EdgeView }>
   /** What the plugin gets beside the view of the edge. */
@@ -86,14 +86,37 @@ function pathsTo(file: string): string[] {
   return folder === file ? [file] : [file, ...pathsTo(folder)]
 }
 
-/** Registers plugins one after the other. Rejects with an `Error` for the operator that names the one that failed. */
+/** Hooks of an application. All others are those of requests. */
+const APPLICATION_HOOKS: ReadonlySet<string> = new Set([
+  'onRoute',
+  'onRegister',
+  'onReady',
+  'onListen',
+  'preClose',
+  'onClose',
+])
+
+/**
+ * Registers plugins one after the other. Resolves to the names of those that hook into requests for routes of the scope that are
+ * not their own. Rejects with an `Error` for the operator that names the one that failed.
+ */
 export async function registerPlugins(
   scope: FastifyInstance,
   plugins: readonly EdgePlugin[],
   edge: EdgeView,
-): Promise<void> {
-  for (const { name, plugin, options } of plugins)
+): Promise<ReadonlySet<string>> {
+  const hooking = new Set<string>()
+  const { addHook } = scope
+  for (const { name, plugin, options } of plugins) {
+    // Scopes of encapsulated plugins inherit this function; their hooks are for their own routes.
+    const watched = function (this: FastifyInstance, ...given: Parameters<typeof addHook>) {
+      if (this === scope && !APPLICATION_HOOKS.has(given[0])) hooking.add(name)
+      return addHook.apply(this, given)
+    }
+    Object.assign(scope, { addHook: watched })
     await inTime(name, async () => void (await scope.register(catching(plugin), { ...options, edge })))
+  }
+  return hooking
 }
 
 /** Fastify does not catch what a plugin throws that returns no promise. The properties are metadata of `fastify-plugin`. */

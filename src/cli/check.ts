@@ -22,8 +22,9 @@ import { CommandError, loadCommandConfig, print } from './terminal.ts'
 /** Reads everything that a start reads, but opens no port. */
 export async function check(options: { config?: string; connect?: true }): Promise<void> {
   const config = await loadCommandConfig(options.config)
-  await checkStart(config)
+  const plugins = await checkStart(config)
   for (const line of summarize(config)) print(line)
+  for (const line of plugins) print(`plugin       ${line}`)
   const report = (finding: Finding): void => print(describeFinding(finding))
   const certificates = (await fileFindings(config)).filter(({ status }) => status !== 'ok')
   for (const finding of certificates) report(finding)
@@ -33,11 +34,12 @@ export async function check(options: { config?: string; connect?: true }): Promi
   print('ok')
 }
 
-/** Reads certificates, users and keys as a start does. Does not open the audit, because a running edge may write it. */
-export async function checkStart(config: Config): Promise<void> {
+/** Reads certificates, users, keys and plugins as a start does. Returns a line for each plugin. Does not open the audit, because a running edge may write it. */
+export async function checkStart(config: Config): Promise<readonly string[]> {
   try {
     const edge = await buildEdge({ ...config, log: { ...config.log, level: 'silent' } })
     await edge.drain(0)
+    return edge.plugins
   } catch (error) {
     throw new CommandError(describeStartError(error, config))
   }

@@ -335,7 +335,7 @@ const plugins = restart(
     record({
       file: Type.Optional(path()),
       package: Type.Optional(text({ format: 'packageName' })),
-      listener: oneOf(['operations']),
+      listener: oneOf(['operations', 'clients']),
       options: tableOf(Type.Unknown(), { default: {} }),
     }),
   ),

@@ -167,10 +167,12 @@ export function createAdmission({ authenticator, managerVersion, contract, refus
       throw new EdgeError(920, ' to check the token', { headers: { 'retry-after': '1' } })
     edge.nextStage('authorise')
     const { url = '' } = request.raw
-    const { query, flags } = contract.parseQuery(url, routeOptions.config.endpoint)
+    const { endpoint: found, permission = '' } = routeOptions.config
+    const { query, flags } = contract.parseQuery(url, found)
     edge.flags = flags
     request.query = query
-    const endpoint = contract.served(routeOptions.config.endpoint, request.method, url)
+    if (permission !== '') return requirePermission(edge.caller, permission)
+    const endpoint = contract.served(found, request.method, url)
     if (contract.comparesAppVersion) checkAppVersion(headers['wazuh-app-version'], managerVersion)
     authorise(edge.caller, { endpoint, query })
     if ('body' in endpoint || headers['content-encoding'] !== undefined) contract.checkContentHeaders(headers, endpoint)
@@ -180,10 +182,19 @@ export function createAdmission({ authenticator, managerVersion, contract, refus
   }
 }
 
+/** Of the route of a plugin. */
+function requirePermission({ permissions }: Caller, permission: string): void {
+  if (permission !== 'signedIn' && !allows(permissions, permission)) throw denied(permission)
+}
+
 /** Anything that no role grants is denied: throws 902, naming the missing permission. */
 export function authorise(caller: Caller, target: AdmissionTarget): void {
   const missing = missingPermission(caller, target)
-  if (missing !== undefined) throw new EdgeError(902, `. Permission needed: ${missing}`)
+  if (missing !== undefined) throw denied(missing)
+}
+
+function denied(permission: string): EdgeError {
+  return new EdgeError(902, `. Permission needed: ${permission}`)
 }
 
 export function missingPermission({ permissions }: Caller, { endpoint, query }: AdmissionTarget): string | undefined {

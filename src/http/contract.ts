@@ -3,7 +3,7 @@
  * becomes one of the contract. `v3.ts` and `v4/` implement it.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import createRouter, { type HTTPMethod } from 'find-my-way'
 import type { Endpoint } from '../contracts/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
@@ -155,6 +155,9 @@ export function handleErrors(app: FastifyInstance, contract: HttpContract, log: 
 /** Returns the contract's error for an error of Fastify. Any unexpected error becomes 949, with the original as its cause. */
 export function toEdgeError(error: unknown): EdgeError {
   if (error instanceof EdgeError) return error
+  // Of the route of a plugin: those of the contract have errors of their own.
+  const { validation, message } = (error ?? {}) as Partial<FastifyError>
+  if (validation !== undefined) return new EdgeError(900, `: ${message}`, { cause: error })
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new EdgeError(607, '', { cause: error })
   if (code === 'FST_ERR_BAD_URL') return undecodablePath(error)

@@ -25,7 +25,6 @@ import { completeBody, registerBodyParser } from './body.ts'
 import type { BodyBudget } from './body-budget.ts'
 import type { AddressOf } from './client-address.ts'
 import {
-  type CreateContract,
   type HttpContract,
   type HttpSettings,
   handleErrors,
@@ -49,11 +48,13 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     endpoint?: Endpoint
+    /** The permission that the route of a plugin needs; `signedIn`: none beside valid credentials. */
+    permission?: string
   }
 }
 
 export interface HttpOptions extends RequestObservers {
-  readonly contract: CreateContract
+  readonly contract: HttpContract
   readonly settings: () => HttpSettings
   readonly handle: Handler
   /** The options that put Fastify behind a listener. */
@@ -74,21 +75,23 @@ export interface HttpOptions extends RequestObservers {
   managerVersion(): string | undefined
   /** Registers its plugins on the app, once. */
   authentication(app: FastifyInstance): Promise<Authenticator>
+  /** Registers plugins behind admission. Resolves to whether they have hooks on the routes of the contract. */
+  plugins?(scope: FastifyInstance): Promise<boolean>
 }
 
 export interface Http {
   readonly app: FastifyInstance
-  readonly resolveUrl: ResolveUrl
-  readonly findRead: FindRead
   readonly methodsAt: (url: string) => readonly string[]
   /** To be called after a reload of the configuration. */
   forgetUrls(): void
 }
 
 export async function createHttp(options: HttpOptions): Promise<Http> {
-  const contract = options.contract(options.settings)
+  const { contract } = options
   const app = createApp(options, contract)
   app.decorateRequest('edge')
+  // For plugins, as at the operations listener.
+  app.decorateRequest('caller', { getter: callerOf } as never)
   app.addHook('onRequest', (request, _reply, done) => {
     request.edge = new RequestState(options.clientAddress(request), options.beginTrace?.(request))
     done()
@@ -112,7 +115,8 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
       done(error)
     }
     try {
-      contract.checkForm?.(request)
+      // A plugin gives its routes a permission, and the contract knows nothing of these.
+      if (request.routeOptions.config.permission === undefined) contract.checkForm?.(request)
     } catch (refusal) {
       proceed(refusal as Error)
       return
@@ -137,15 +141,22 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
     // `reply.etag`, whatever the URL and the caller: the edge never calls that function.
     await scope.register(caching, { privacy: NO_STORE })
     registerRoutes(scope, contract, options, hits, authenticator.charge)
+    scope.addHook('onRoute', (route) => {
+      route.config = { permission: 'signedIn', ...route.config }
+    })
+    if (await options.plugins?.(scope)) hits.switchOff()
   }
   await app.register(routes)
   return {
     app,
-    resolveUrl: createUrlResolver(contract),
-    findRead: createReadFinder(contract),
     methodsAt: (url) => methodsAt(contract, url),
     forgetUrls: () => hits.clear(),
   }
+}
+
+/** Fastify calls it with the request as `this`. */
+function callerOf(this: FastifyRequest): Caller | undefined {
+  return this.edge.caller
 }
 
 /**
@@ -166,6 +177,8 @@ function createApp(options: HttpOptions, contract: HttpContract): FastifyInstanc
     requestIdHeader: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
+    // The registration of each plugin has a limit of its own (app/plugins.ts).
+    pluginTimeout: 0,
     // The contract parses the query.
     routerOptions: { ...contract.router, querystringParser: () => ({}) },
     // Fastify runs no hook for an error of the router.
@@ -265,7 +278,7 @@ export type ResolveUrl = (url: string, caller: Caller) => EdgeRead
 const PATH_AND_QUERY = /^\/[\x21\x22\x24-\x7e]*$/
 
 /** A URL that is no path at all throws 604: it is the value of a parameter where this function is used. */
-function createUrlResolver(contract: HttpContract): ResolveUrl {
+export function createUrlResolver(contract: HttpContract): ResolveUrl {
   return (url, caller) => {
     if (!PATH_AND_QUERY.test(url)) throw new EdgeError(604, '. The url must be a path')
     const found = contract.findRoute('GET', url)
@@ -280,7 +293,7 @@ function createUrlResolver(contract: HttpContract): ResolveUrl {
 export type FindRead = (read: NamedRead, caller: Caller) => EdgeRead | undefined
 
 /** The router matches the template instead of a URL: a part `:name` is the place of a value, and other parts are values. */
-function createReadFinder(contract: HttpContract): FindRead {
+export function createReadFinder(contract: HttpContract): FindRead {
   return (read, caller) => {
     const found = contract.findRoute('GET', read.path)
     // What an empty value means depends on the release.

@@ -56,6 +56,7 @@ export class PreparedHits {
   /** Monotonic milliseconds. */
   #clearedAt = Number.NEGATIVE_INFINITY
   #waiting: WaitingRequest[] = []
+  #isOff = false
 
   constructor(options: PreparedHitOptions, authenticator: Authenticator) {
     this.#options = options
@@ -67,11 +68,16 @@ export class PreparedHits {
     const repeat =
       response.kind === 'envelope' && response.origin.kind === 'stored' ? response.origin.repeat : undefined
     const path = raw.url ?? ''
-    if (repeat === undefined || path.length > MAX_URL_LENGTH || !isPlainRead(raw)) return
+    if (this.#isOff || repeat === undefined || path.length > MAX_URL_LENGTH || !isPlainRead(raw)) return
     // The URL was validated with settings from before the reload.
     if (edge.startedAt <= this.#clearedAt) return
     const release = this.#options.release?.()
     this.#hits.set(path, { url, release, names: eventNamesOf(url.endpoint), repeat, permissions: caller.permissions })
+  }
+
+  /** From now on each request runs through all hooks: those of plugins must see every request. */
+  switchOff(): void {
+    this.#isOff = true
   }
 
   /** Forgets all URLs, because settings that their validation depends on have changed. */

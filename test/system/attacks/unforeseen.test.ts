@@ -13,19 +13,20 @@ const logged: string[] = []
 const log = pino(new Writable({ write: (line, _encoding, done) => done(void logged.push(String(line))) }))
 
 t.test('an unexpected error is logged in full, and the client gets 949 without details', async (t) => {
+  const settings = () => ({
+    listen: { limits: { queryParameters: 64, body: 1024, upload: 1024 }, cors: { origins: [] } },
+    cluster: { upgradeRepositories: [], packageFolders: [], experimental: true },
+    cache: { compressionMinBytes: 1024 },
+  })
   const { app } = await createHttp({
-    contract: v3Contract(catalogue),
+    contract: v3Contract(catalogue)(settings),
     handle: async () => {
       throw new TypeError('a detail of the inside')
     },
     server: { serverFactory: (handler) => createServer(handler) },
     log,
     bodies: new BodyBudget(() => ({ upload: 1024, timeout: 1000 })),
-    settings: () => ({
-      listen: { limits: { queryParameters: 64, body: 1024, upload: 1024 }, cors: { origins: [] } },
-      cluster: { upgradeRepositories: [], packageFolders: [], experimental: true },
-      cache: { compressionMinBytes: 1024 },
-    }),
+    settings,
     clientAddress: () => '127.0.0.1',
     managerVersion: () => undefined,
     authentication: async () => ({

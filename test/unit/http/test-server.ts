@@ -20,7 +20,8 @@ import {
 } from '../../../src/core/response.ts'
 import { createAuthenticator } from '../../../src/http/admit.ts'
 import { BodyBudget } from '../../../src/http/body-budget.ts'
-import { createHttp, type Http, type HttpOptions } from '../../../src/http/index.ts'
+import type { CreateContract } from '../../../src/http/contract.ts'
+import { createHttp, createUrlResolver, type HttpOptions, type ResolveUrl } from '../../../src/http/index.ts'
 import type { RateLimits } from '../../../src/http/rate-limit.ts'
 import { requestLog } from '../../../src/http/request-events.ts'
 import { v3Contract } from '../../../src/http/v3.ts'
@@ -42,7 +43,7 @@ export interface TestServer {
   readonly requests: EdgeRequest[]
   readonly logLines: string[]
   readonly port: number
-  readonly resolveUrl: Http['resolveUrl']
+  readonly resolveUrl: ResolveUrl
   readonly listener: Listener
   /** The path of the users file. */
   readonly users: string
@@ -98,11 +99,15 @@ export function repeating(handle: Handler, isFresh = () => true): Handler {
   }
 }
 
+interface TestServerSettings extends Partial<Omit<HttpOptions, 'contract'>> {
+  readonly contract?: CreateContract
+}
+
 /** Users alice (administrator) and bob (reader). */
 export async function startServer(
   t: Tap,
   handle: Handler,
-  settings: Partial<HttpOptions> = {},
+  { contract: create = v3Contract(catalogue), ...settings }: TestServerSettings = {},
   listening: Partial<ListenerOptions & { readonly rates: RateLimits }> = {},
 ): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'edge-http-'))
@@ -132,8 +137,16 @@ export async function startServer(
   const events = createEdgeEvents((err, kind, reqId) => log.error({ err, reqId }, `${kind} not reported`))
   events.on({ request: requestLog({ log, logTo: { write: (line) => void logLines.push(line) } }) })
   const requests: EdgeRequest[] = []
+  const currentSettings =
+    settings.settings ??
+    (() => ({
+      listen: { limits: { queryParameters: 64, body: 100_000, upload: 1_000_000 }, cors: { origins: [] } },
+      cluster: { upgradeRepositories: [], packageFolders: [], experimental: false },
+      cache: { compressionMinBytes: 1024 },
+    }))
+  const contract = create(currentSettings)
   const http = await createHttp({
-    contract: v3Contract(catalogue),
+    contract,
     handle: (request) => {
       requests.push(request)
       return handle(request)
@@ -141,18 +154,15 @@ export async function startServer(
     server: listener.fastify,
     log,
     bodies: new BodyBudget(() => ({ upload: 1_000_000, timeout: listenerSettings.timeouts.body })),
-    settings: () => ({
-      listen: { limits: { queryParameters: 64, body: 100_000, upload: 1_000_000 }, cors: { origins: [] } },
-      cluster: { upgradeRepositories: [], packageFolders: [], experimental: false },
-      cache: { compressionMinBytes: 1024 },
-    }),
+    settings: currentSettings,
     clientAddress: ({ raw }) => raw.socket.remoteAddress ?? '',
     managerVersion: () => '3.11.5',
     authentication: (instance) => createAuthenticator(instance, access, rates ?? {}),
     ...settings,
     observe: events.emit.request,
   })
-  const { app, resolveUrl, forgetUrls } = http
+  const { app, forgetUrls } = http
+  const resolveUrl = createUrlResolver(contract)
   if (settings.observe) events.on({ request: settings.observe })
   const isSettled = observeConnections(listener.servers)
   await app.listen({ host: '127.0.0.1', port: 0 })
