@@ -24,6 +24,7 @@ const limits: Readonly<Record<string, number>> = {
   'docs/migration.md': 1400,
   'docs/monitoring.md': 2200,
   'docs/operations.md': 2250,
+  'docs/plugins.md': 350,
   'docs/production.md': 1500,
   'docs/redis.md': 800,
   'docs/troubleshooting.md': 2250,
