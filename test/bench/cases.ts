@@ -130,7 +130,10 @@ export function contenders(place: SharedPlace): readonly Contender[] {
   ]
 }
 
-/** The edge with each kind of cache; without another build, the baseline too. */
+/**
+ * The edge with each kind of cache; without another build, the baseline too. Redis has a second: a response that is not stored
+ * because Redis was late on a busy machine is another one than this row measures.
+ */
 function misses(prefix: string, place: SharedPlace & { readonly build?: string }): readonly Contender[] {
   const { build } = place
   const edgeOf = (cached: EdgeOptions) => () => edge(place, { ...cached, ...(build !== undefined && { build }) })
@@ -139,7 +142,9 @@ function misses(prefix: string, place: SharedPlace & { readonly build?: string }
     ...(build === undefined ? [always(HTTP_PROXY, ['miss'], () => httpProxy(place))] : []),
     always(prefix + MISSES.off, ['miss'], edgeOf({ isCacheOff: true })),
     always(prefix + MISSES.memory, ['miss'], edgeOf({}), { expected: isMiss }),
-    always(prefix + MISSES.redis, ['miss'], edgeOf({ redis: place.redis }), { expected: isMiss }),
+    always(prefix + MISSES.redis, ['miss'], edgeOf({ redis: place.redis, redisTimeout: '1s' }), {
+      expected: isMiss,
+    }),
   ]
 }
 

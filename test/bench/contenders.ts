@@ -30,6 +30,8 @@ export interface Place {
 export interface EdgeOptions {
   readonly tls?: boolean
   readonly redis?: string
+  /** Absent: the default. */
+  readonly redisTimeout?: '1s'
   /** Absent: with a cache, in this process if there is no Redis. */
   readonly isCacheOff?: boolean
   readonly log?: 'info' | 'silent'
@@ -125,7 +127,7 @@ export async function edge(
     cache: {
       ttl: { agents: '1h' },
       ...(options.isCacheOff && { enabled: false }),
-      ...(options.redis && { redis: { url: options.redis, tls: { required: false } } }),
+      ...(options.redis && { redis: { url: options.redis, tls: { required: false }, timeout: options.redisTimeout } }),
     },
     access: {
       users: 'users',
