@@ -115,8 +115,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
       done(error)
     }
     try {
-      // A plugin gives its routes a permission, and the contract knows nothing of these.
-      if (request.routeOptions.config.permission === undefined) contract.checkForm?.(request)
+      contract.checkForm?.(request)
     } catch (refusal) {
       proceed(refusal as Error)
       return
