@@ -85,7 +85,8 @@ export async function createAuthenticator(
     },
     ...signInChecks(access, limits),
     /** Pipeline: counts a request that turns out to cost. Throws 903. */
-    charge: (caller: Caller, clientAddress: string): void => {
+    charge: (caller: Caller, clientAddress: string, isBulk = false): void => {
+      if (isBulk) limits.bulk.charge(caller)
       limits.address.charge(clientAddress)
       limits.caller.charge(caller)
     },

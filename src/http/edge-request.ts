@@ -150,7 +150,7 @@ class ClientRead extends ClientRequest<ReadEndpoint> implements EdgeRead, Reques
   charge(): void {
     const charge = this.#charge
     this.#charge = undefined
-    charge?.(this.caller, this.#clientAddress)
+    charge?.(this.caller, this.#clientAddress, this.flow.isBulk)
   }
 }
 

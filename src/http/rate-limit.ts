@@ -20,8 +20,11 @@ import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 import { systemClock } from '../core/timing.ts'
 
-/** Charges a caller and its address for a request that turns out to cost. Throws 903. */
-export type Charge = (caller: Caller, clientAddress: string) => void
+/** Charges a caller and its address for a request that turns out to cost. `isBulk`: the client always has one. Throws 903. */
+export type Charge = (caller: Caller, clientAddress: string, isBulk?: boolean) => void
+
+/** Bulk clients that ignore `Retry-After` leave the rest of the limit to the other clients of their user. */
+const BULK_SHARE = 0.5
 
 /** Counts one request of a key in a window of `window` milliseconds. It must not wait: it runs before each response. */
 export type CountRequest = (key: string, window: number, max: number) => RequestCount
@@ -78,11 +81,15 @@ export async function registerRateLimiters(
   count: CountRequest = createRequestCounts(createCounters(systemClock.elapsed)),
 ) {
   await app.register(fastifyRateLimit, { global: false, store: storeOver(count) })
+  const { perCaller } = limits
+  const perBulk = perCaller && { ...perCaller, max: () => Math.ceil(perCaller.max() * BULK_SHARE) }
   const addressOf = ({ authentication }: FastifyRequest) => authentication.clientAddress
   return {
     hits: createRateLimiter(app, limits.hitsPerCaller, count, callerOf, ({ name }) => `hits ${name}`),
     /** Requests of a caller that cost. */
-    caller: createRateLimiter(app, limits.perCaller, count, callerOf, ({ name }) => `caller ${name}`),
+    caller: createRateLimiter(app, perCaller, count, callerOf, ({ name }) => `caller ${name}`),
+    /** Those of them that bulk clients send. */
+    bulk: createRateLimiter(app, perBulk, count, callerOf, ({ name }) => `bulk ${name}`),
     /** Requests from an address that cost, and verifications of credentials. */
     address: createRateLimiter(app, limits.perAddress, count, addressOf, (from) => `address ${networkOf(from)}`),
   }
