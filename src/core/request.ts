@@ -41,8 +41,8 @@ export interface EdgeRead extends AnyRequest {
   /** The time (performance.now) after which the response is of no use, because a joined one is sent without it. */
   readonly deadline: number
   readonly cost: RequestCost
-  /** Absent: a response that comes too late is of no use. */
-  readonly late?: LateAnswer
+  /** `undefined`: a response that comes too late is of no use. */
+  readonly late: LateAnswer | undefined
 }
 
 /** Where a read notes its latest call that timed out. A read that finds one here is answered from it, without other calls. */

@@ -135,6 +135,7 @@ class ClientRead extends ClientRequest<ReadEndpoint> implements EdgeRead, Reques
   readonly effort = 'bounded'
   readonly copies = 'unknown'
   readonly deadline = Number.POSITIVE_INFINITY
+  readonly late = undefined
   readonly cost: RequestCost
   readonly #clientAddress: string
   #charge: Charge | undefined

@@ -133,6 +133,7 @@ function createCall(request: EdgeRequest, endpoint: ReadEndpoint): EdgeRead {
     reuse: 'noCache',
     effort: 'bounded',
     copies: 'unknown',
+    late: undefined,
     deadline: Number.POSITIVE_INFINITY,
     cost: NO_COST,
     requestId,

@@ -62,6 +62,7 @@ export function edgeRead(endpoint: ReadEndpoint, rest: Partial<EdgeRead> = {}): 
     copies: 'unknown',
     deadline: Number.POSITIVE_INFINITY,
     cost: NO_COST,
+    late: undefined,
   } as const
   return { kind: 'read', endpoint, ...common(endpoint), ...ofClient, ...rest }
 }
