@@ -38,7 +38,7 @@ interface QueuedCall extends EnteredCall {
 }
 
 interface LimiterOptions {
-  readonly limits: () => Pick<NodeLimits, 'inFlight' | 'queue'>
+  readonly limits: () => Pick<NodeLimits, 'inFlight' | 'queue' | 'timeout'>
   /** Monotonic milliseconds. */
   readonly clock: () => number
   /** Returns `undefined` while the node has no limit of calls per minute. */
@@ -272,7 +272,8 @@ export class ConcurrencyLimiter {
 
   /** Returns the slots to the other replicas, those of calls in flight when most of them have ended on the node. */
   async close(): Promise<void> {
-    const times = [...this.#entered.values()].map(({ endpoint }) => this.expectedTime(endpoint))
+    const unknown = this.#options.limits().timeout / RESERVED_TIMES
+    const times = [...this.#entered.values()].map(({ endpoint }) => this.expectedTime(endpoint) || unknown)
     await this.#slots?.close(RESERVED_TIMES * Math.max(0, ...times))
   }
 
