@@ -183,7 +183,6 @@ const memory: FaultPromise = {
       if (round) rounds.push(round)
       // No request is in flight.
       points.push({ at: performance.now(), bytes: await edge.held() })
-      console.error(points.at(-1), peak) // TEMP
     }
     const slope = slopePerMinute(points.slice(points.length / 2))
     const requests = rounds.reduce((sum, round) => sum + round.requests, 0)
