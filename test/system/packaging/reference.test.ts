@@ -80,7 +80,7 @@ t.test('the page of prices has a row for each read of both contracts, within the
     ([, path = '', cells = '']) => [path, cells.split(' | ')] as const,
   )
   const priced = new Map(rows)
-  t.equal(columns.length, 2 * ways.length)
+  t.ok(columns.length > 0 && columns.length % ways.length === 0)
   t.equal(priced.size, rows.length, 'no row twice')
   const reads = ways.map((way) => ({ way, paths: readsOf(way.contract).map(({ path }) => path) }))
   t.same([...priced.keys()].sort(), [...new Set(reads.flatMap(({ paths }) => paths))].sort(), MEASURE)
@@ -88,7 +88,8 @@ t.test('the page of prices has a row for each read of both contracts, within the
     for (const path of paths) {
       const counts = (priced.get(path) ?? []).filter((_, at) => columns[at]?.endsWith(`, ${way.name}`))
       t.ok(
-        counts.length === 2 && counts.every((count) => Number.parseInt(count, 10) <= Number(price)),
+        counts.length === columns.length / ways.length &&
+          counts.every((count) => Number.parseInt(count, 10) <= Number(price)),
         `${way.name}: ${path}: ${counts}`,
       )
     }
