@@ -131,7 +131,7 @@ async function readBody(body: AsyncIterable<Buffer>): Promise<string> {
  * Returns the keys of a key set by `kid`. Skips keys that cannot verify with one of the algorithms. Throws if the text
  * is no key set.
  */
-export function parseKeySet(text: string, algorithms: readonly TokenAlgorithm[]): ReadonlyMap<string, IssuerKey> {
+function parseKeySet(text: string, algorithms: readonly TokenAlgorithm[]): ReadonlyMap<string, IssuerKey> {
   const list = ownField(JSON.parse(text), 'keys')
   if (!Array.isArray(list)) throw new Error('the key set holds no list `keys`')
   const keys = new Map<string, IssuerKey>()

@@ -82,7 +82,7 @@ export function resolvePermissions(roleNames: readonly string[], customRoles: Cu
 }
 
 /** Returns one sentence for each own role that has the name of a built-in role or grants what no endpoint needs. */
-export function checkCustomRoles(customRoles: CustomRoles, knownPermissions?: readonly string[]): string[] {
+function checkCustomRoles(customRoles: CustomRoles, knownPermissions?: readonly string[]): string[] {
   return Object.entries(customRoles).flatMap(([name, granted]) => {
     const taken = Object.hasOwn(builtInRoles, name) ? [`role ${name} is built in; choose another name`] : []
     return [...taken, ...granted.flatMap((permission) => checkPermission(name, permission, knownPermissions))]

@@ -115,7 +115,7 @@ export async function putUser(file: string, name: string, password: string, cost
   if (!NAME_PATTERN.test(name)) throw new Error(NAME_RULE)
   const fault = checkPassword(password)
   if (fault !== undefined) throw new Error(fault)
-  const line = `${name}:${await hashPassword(password, cost)}`
+  const line = `${name}:${await hash(password, cost)}`
   return rewriteFile(file, (lines) => {
     const rest = lines.filter((other) => !other.startsWith(`${name}:`))
     const index = lines.findIndex((other) => other.startsWith(`${name}:`))
@@ -196,11 +196,6 @@ function checkPassword(password: string): string | undefined {
   if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES)
     return `a password has at most ${MAX_PASSWORD_BYTES} bytes: bcrypt ignores further bytes`
   return undefined
-}
-
-/** Returns a bcrypt hash as htpasswd writes it. Cost 10 takes about 50 ms in another thread; each step doubles it. */
-export function hashPassword(password: string, cost: number): Promise<string> {
-  return hash(password, cost)
 }
 
 /**

@@ -19,7 +19,7 @@ import { acceptsPage, CONSOLE_HEADER, requireSignIn, type SignIn } from './sign-
 /** Registers a group of routes. */
 export type OperationsPart = (app: FastifyInstance) => void | Promise<void>
 
-export interface OperationsOptions {
+interface OperationsOptions {
   readonly ready: () => Readiness
   /** Returns what `/readyz?verbose` lists. */
   readonly degradations: () => readonly Degradation[]

@@ -13,7 +13,7 @@ const pages = [
   { contract: 'v4', path: '/docs-v4', json: '/openapi-v4.json' },
 ] as const
 
-export type ReferenceOptions = Readonly<Record<(typeof pages)[number]['contract'], DocumentedContract>>
+type ReferenceOptions = Readonly<Record<(typeof pages)[number]['contract'], DocumentedContract>>
 
 interface DocumentedContract {
   /** Returns the response with the document: with an entity tag, and compressed if the client accepts it. */

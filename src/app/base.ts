@@ -1,5 +1,4 @@
 /** What all parts of an edge report to, and what its replicas share: the parts that depend on the settings only. */
-import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { TLSSocket } from 'node:tls'
 import type { Logger } from 'pino'
@@ -11,22 +10,19 @@ import { parseHeaderLines } from '../config/named-files.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import { usesRedisTls } from '../config/section-rules.ts'
-import type { Log } from '../core/events.ts'
 import { systemClock } from '../core/timing.ts'
 import { headerText } from '../core/values.ts'
 import { peerOf, rangeCheck } from '../http/client-address.ts'
-import { createRequestCounts } from '../http/rate-limit.ts'
 import { methodLabel, requestLog } from '../http/request-events.ts'
 import type { BeginTrace } from '../http/request-state.ts'
 import type { OnStoreEvent, RedisConnectionOptions } from '../replicas/options.ts'
 import { RedisReplica } from '../replicas/replica.ts'
-import { SharedCounters } from '../replicas/shared-counters.ts'
-import { createSharedRevocations } from '../replicas/shared-revocations.ts'
 import { createStoreStatus } from '../replicas/store-status.ts'
 import { createEdgeEvents } from '../telemetry/events.ts'
 import type { Traces } from '../telemetry/traces/index.ts'
 import { createTrialLog, type LogOutput, toLog } from './log.ts'
 import { replicaNameOf, version } from './process.ts'
+import { createSharedAccess } from './shared-access.ts'
 import type { EdgeTimes } from './times.ts'
 
 /** `name`: of this replica. Absent members: replicas share nothing, responses are not encrypted, nothing is traced. */
@@ -81,24 +77,6 @@ export async function buildBase(
     shared,
     endedTokens,
   }
-}
-
-/** What replicas share for access and for calls to nodes. */
-export type SharedAccess = ReturnType<typeof createSharedAccess>
-
-/** Must be called before the replica starts. */
-export function createSharedAccess({
-  replica,
-  encryptionKey,
-  log,
-}: {
-  readonly replica: RedisReplica
-  readonly encryptionKey?: Buffer | undefined
-  readonly log: Log
-}) {
-  const counters = new SharedCounters(replica, encryptionKey && hash('sha256', encryptionKey, 'buffer'))
-  const revocations = createSharedRevocations({ replica, clock: systemClock, log })
-  return { counters, count: createRequestCounts(counters), revocations }
 }
 
 /**

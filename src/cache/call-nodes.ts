@@ -71,7 +71,7 @@ export type FetchResult = { readonly collapsed?: true } & (
   | { readonly kind: 'failed'; readonly response: ReadResponse; readonly code: number }
 )
 
-export interface Fetched {
+interface Fetched {
   readonly result: FetchResult
   /** Resolves when the store has processed the response. Absent: it is not stored. */
   readonly storing?: Promise<void>

@@ -21,7 +21,7 @@ export type Comparison =
   | { readonly outcome: 'different'; readonly difference: CacheDifference }
 
 /** Parsing and comparing block the event loop, so longer responses are not parsed. */
-export const MAX_COMPARED_BYTES = 256 * 1024
+const MAX_COMPARED_BYTES = 256 * 1024
 
 interface Compared {
   readonly target: CacheTarget

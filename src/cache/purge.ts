@@ -170,7 +170,7 @@ export function purgeAfterLayoutChange(
 /** The tags that a stored response can have: those that the records of cacheable reads name, with any values. */
 const readTag = new RegExp(`^(?:${[...new Set(bothContracts.flatMap(patternsOf))].join('|')})$`)
 
-export function mayBeReadTag(tag: Tag): boolean {
+function mayBeReadTag(tag: Tag): boolean {
   return readTag.test(tag)
 }
 

@@ -7,8 +7,9 @@
  */
 
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
-import type { AgedResponse, StoredRead } from '../core/response.ts'
+import type { AgedResponse } from '../core/response.ts'
 import type { CachePorts, ReadContext } from './call-nodes.ts'
+import { COUNTED_SHARE, type Freshness, lifetimeAfterArrival, refreshWindow } from './refresh-window.ts'
 
 export interface RefreshAheadOptions {
   /** Refreshes at the same time. */
@@ -29,11 +30,6 @@ interface RefreshAheadPorts extends Pick<CachePorts, 'clock' | 'hasIdleCapacity'
 
 /** Hits in the second half of a lifetime from which a stored response is hot, unless a test sets another number. */
 export const MIN_HITS = 3
-/** A refresh starts when the time that is left is this multiple of the fetch time: the fetch time varies. */
-const FETCH_TIMES_AHEAD = 1.5
-/** Shares of the lifetime after arrival between which a refresh starts. */
-const MIN_SHARE_AHEAD = 0.2
-const MAX_SHARE_AHEAD = 0.5
 /**
  * Responses that are due and wait for idle capacity. With more of them, the least valuable are dropped: a node that answers
  * 300 calls per minute could not refresh more in the longest time for which responses are served stale.
@@ -45,13 +41,6 @@ const START_INTERVAL_MS = 10
 const READS_LEFT_TO_CLIENTS = 3
 /** Between two looks for idle capacity, while there is none. */
 const BUSY_INTERVAL_MS = 40
-
-/** Returns the milliseconds before the end of its lifetime from which a response is refreshed. */
-export function refreshWindow(stored: Freshness): number {
-  const lifetime = lifetimeAfterArrival(stored)
-  const ahead = Math.max(stored.fetchTime * FETCH_TIMES_AHEAD, lifetime * MIN_SHARE_AHEAD)
-  return Math.min(ahead, lifetime * MAX_SHARE_AHEAD)
-}
 
 export function createRefreshAhead(
   { maxConcurrent, minHits, runLater = (run, ms) => void setTimeout(run, ms).unref() }: RefreshAheadOptions,
@@ -177,16 +166,6 @@ export class WaitingRefreshes {
     const rank = ({ demand }: WaitingRefresh) => (demand === undefined ? 0 : 1)
     return [...this.#byKey.values()].sort((a, b) => rank(a) - rank(b) || b.value - a.value)
   }
-}
-
-type Freshness = Pick<StoredRead, 'ttl' | 'fetchTime'>
-
-/** Hits in the first half are not counted, so that most hits cost nothing. */
-const COUNTED_SHARE = 0.5
-
-/** Returns the milliseconds for which a response is fresh after its arrival. */
-function lifetimeAfterArrival({ ttl, fetchTime }: Freshness): number {
-  return ttl - fetchTime
 }
 
 /** The hits of one stored response in this lifetime and in the one before. */

@@ -219,7 +219,7 @@ function dropFields(row: unknown, drop: readonly string[], source: Source): Row 
 }
 
 /** Between the rows of a part. Rows themselves have no newline, so their ends are found without parsing them. */
-export const ROW_SEPARATOR = ',\n'
+const ROW_SEPARATOR = ',\n'
 
 /** Parsing or printing this number of bytes takes about a millisecond. */
 export const BYTES_PER_PART = 64 * 1024

@@ -1,17 +1,16 @@
 /** The rows of a snapshot as queries need them: columns, and the text of each row. */
 import { parseInTurns } from '../core/json-parse.ts'
-import { CLOSE, COMMA, endOfText, endOfValue, OPEN, skipSpace } from '../core/json-scan.ts'
 import { concatInTurns, jsonInTurns } from '../core/long-values.ts'
-import { inTurns, waitForTurn } from '../core/turns.ts'
+import { inTurns } from '../core/turns.ts'
 import { Numbers } from '../core/values.ts'
-import { type Column, ColumnBuilder } from './columns.ts'
 import { createCollectionBody, frameOf, type PageFrame } from './page-writer.ts'
+import { pickMembers } from './pick-members.ts'
 import type { CollectionRequest } from './request.ts'
 import { compileProjection, flattenRow } from './select.ts'
-import { readerOf } from './sort-keys.ts'
 import type { Source } from './sources.ts'
-import { Table } from './table.ts'
-import type { Element, Row } from './value.ts'
+import type { Table } from './table.ts'
+import { TableBuilder } from './table-builder.ts'
+import type { Element } from './value.ts'
 
 export interface QueriedRows {
   readonly table: Table
@@ -86,37 +85,8 @@ export async function answerInFrame(
   return createCollectionBody({ chunks, total: totalItems }, frame)
 }
 
-/**
- * Selects members of a row in its bytes: values, spaces and the order of names stay as the node wrote them. `names` are those
- * of members, dotted ones of members in nested objects. `between`: the text between two members. `at`: the opening bracket of
- * an object in the row; `path`: the names in front of its members, with dots behind them.
- */
-export function pickMembers(row: Buffer, names: ReadonlySet<string>, between: Buffer, at = 0, path = ''): Buffer {
-  if (row[at] !== OPEN) return row
-  const picked: Buffer[] = []
-  let place = skipSpace(row, at + 1)
-  while (row[place] !== CLOSE && place < row.length) {
-    const nameEnd = endOfText(row, place)
-    const valueAt = skipSpace(row, skipSpace(row, nameEnd) + 1)
-    const end = endOfValue(row, valueAt)
-    const name = path + (JSON.parse(row.toString('utf8', place, nameEnd)) as string)
-    if (names.has(name)) picked.push(row.subarray(place, end))
-    else if (row[valueAt] === OPEN && [...names].some((each) => each.startsWith(`${name}.`))) {
-      const inner = pickMembers(row, names, between, valueAt, `${name}.`)
-      if (inner.length > EMPTY_LENGTH) picked.push(Buffer.concat([row.subarray(place, valueAt), inner]))
-    }
-    place = skipSpace(row, end)
-    if (row[place] === COMMA) place = skipSpace(row, place + 1)
-  }
-  const members = picked.flatMap((member, index) => (index === 0 ? [member] : [between, member]))
-  return Buffer.concat([OPENING, ...members, CLOSING])
-}
-
 const LIST_START = Buffer.from('[')
 const LIST_END = Buffer.from(']')
-const OPENING = Buffer.from('{')
-const CLOSING = Buffer.from('}')
-const EMPTY_LENGTH = 2
 
 const ROWS_PER_TURN = 64
 
@@ -169,51 +139,4 @@ class RowTexts {
     if (source.engine !== 'database' || !source.nested) return elements
     return elements.map((element) => (typeof element === 'string' ? element : flattenRow(element)))
   }
-}
-
-/** Reads the elements of a collection, in their natural order, into a table. The fields of databases are known; of other sources it retains the elements. */
-export class TableBuilder {
-  readonly #source: Source
-  readonly #columns: readonly (readonly [field: string, read: (row: Row) => unknown, column: ColumnBuilder])[]
-  readonly #elements: Element[] | undefined
-  #length = 0
-
-  constructor(source: Source) {
-    this.#source = source
-    this.#elements = source.engine === 'array' ? [] : undefined
-    this.#columns = fieldsOf(source).map((field) => [field, readerOf(field, source), new ColumnBuilder()])
-  }
-
-  /** Rows of inventories may be nested or flat. */
-  add(element: Element): void {
-    this.#length += 1
-    this.#elements?.push(element)
-    if (typeof element === 'string') return
-    for (const [, read, column] of this.#columns) column.add(read(element))
-  }
-
-  /** Works in turns of the event loop: the columns of many rows are some megabytes. */
-  async build(): Promise<Table> {
-    const columns = new Map<string, Column>()
-    for (const [field, , column] of this.#columns) {
-      await waitForTurn()
-      columns.set(field, column.build())
-    }
-    return new Table({ source: this.#source, length: this.#length, columns, elements: this.#elements ?? [] })
-  }
-}
-
-/** All fields that a query of a database can name. */
-function fieldsOf(source: Source): string[] {
-  if (source.engine === 'array') return []
-  const filtered = Object.values(source.filters ?? {}).flatMap((filter) =>
-    filter.by === 'equal'
-      ? (filter.fields ?? [])
-      : filter.by === 'range'
-        ? filter.field
-        : filter.by === 'listed'
-          ? filter.field
-          : [filter.field, filter.fallbackField],
-  )
-  return [...new Set([...Object.keys(source.fields), ...(source.hidden ?? []), ...filtered])]
 }

@@ -3,7 +3,8 @@
  * of rows that the edge has sorted; and the heap that finds the next one.
  */
 import { type CooperativeTask, isTurnOver, isTurnOverNow, PAUSE } from '../core/turns.ts'
-import { advanceRow, createRowCursor, isLongRow, type RowCursor, type Rows, UnreadableRowsError } from './rows.ts'
+import type { Rows } from './find-rows.ts'
+import { advanceRow, createRowCursor, isLongRow, type RowCursor, UnreadableRowsError } from './rows.ts'
 import { compareSortKeys, type SortKeyReader, type SortKeys } from './sort-keys.ts'
 
 /** Sorting more rows at once would block the event loop. */

@@ -54,7 +54,7 @@ export function renameInSelect(select: string, rows: RowRule | undefined): strin
 }
 
 /** Throws 1403. */
-export function renameInSort(sort: string, rows: RowRule | undefined): string {
+function renameInSort(sort: string, rows: RowRule | undefined): string {
   return sort
     .split(',')
     .map((field) => field.replace(/[^+\- ].*$/s, (name) => sortField(name, rows)))
@@ -69,7 +69,7 @@ function sortField(name: string, rows: RowRule | undefined): string {
 const NO_LIMITS: QueryLimits = { characters: Number.POSITIVE_INFINITY, conditions: Number.POSITIVE_INFINITY }
 
 /** Throws 1408 and 1407. */
-export function translateQ(q: string, rows: RowRule | undefined): string {
+function translateQ(q: string, rows: RowRule | undefined): string {
   const parsed = parseQuery(q, NO_LIMITS)
   if (!parsed.ok) throw new CollectionError(1407)
   return printQuery(translateQuery(parsed.query, rows))

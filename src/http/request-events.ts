@@ -19,6 +19,7 @@ import {
 import { normalizeAddress } from '../core/values.ts'
 import type { RejectedRequest } from '../listener/reject.ts'
 import type { AddressOf } from './client-address.ts'
+import { shownPath } from './shown-path.ts'
 
 export type RequestEventListener = (event: RequestEvent) => void
 
@@ -297,22 +298,4 @@ function bytesSent({ method, edge, raw }: FastifyRequest, reply: FastifyReply): 
   if (method === 'HEAD' || reply.statusCode === 304) return 0
   if (edge.bytesSentBefore !== undefined) return Math.max(0, (raw.socket?.bytesWritten ?? 0) - edge.bytesSentBefore)
   return reply.raw.headersSent ? Number(reply.getHeader('content-length') ?? 0) : 0
-}
-
-const MAX_SHOWN_LENGTH = 120
-/** Where a query can begin, also in URLs of clients that encode or forget its question mark. */
-const QUERY_START = /[?#;&=]|%(?:3[fbd]|2[36])/i
-/** Control characters, and characters that change the direction of the text around them. */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
-
-/**
- * Returns the path of a request target without anything that can be a query, escaped and at most 120 characters long.
- * Returns `undefined` for a target that is no path: an absolute URL may contain credentials.
- */
-export function shownPath(target: string | undefined): string | undefined {
-  if (target === undefined || !target.startsWith('/')) return undefined
-  const end = target.search(QUERY_START)
-  const path = (end < 0 ? target : target.slice(0, end)).slice(0, MAX_SHOWN_LENGTH + 1)
-  const escaped = path.replace(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ''}}`)
-  return escaped.length > MAX_SHOWN_LENGTH ? `${escaped.slice(0, MAX_SHOWN_LENGTH - 1)}…` : escaped
 }

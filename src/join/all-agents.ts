@@ -5,8 +5,9 @@
  * far as the price of the read allows. Beyond it, the response says how many agents it covers.
  */
 
+import { agentIdsOf, rowsOfAgents } from '../collections/agent-ids.ts'
+import type { Rows } from '../collections/find-rows.ts'
 import { MAX_LIMIT } from '../collections/request.ts'
-import { agentIdsOf, type Rows, rowsOfAgents } from '../collections/rows.ts'
 import { sources } from '../collections/sources.ts'
 import type { Endpoint, ReadEndpoint } from '../contracts/endpoint.ts'
 import { priceOfRead } from '../core/request.ts'

@@ -1,7 +1,9 @@
 /** The first page of a node over all agents, of up to 1,000 unsorted rows, and which agents it covers. */
 
+import { agentIdsOf } from '../collections/agent-ids.ts'
+import type { Rows } from '../collections/find-rows.ts'
 import { MAX_LIMIT } from '../collections/request.ts'
-import { agentIdsOf, countRows, type Rows, UnreadableRowsError } from '../collections/rows.ts'
+import { countRows, UnreadableRowsError } from '../collections/rows.ts'
 import type { DatabaseSource } from '../collections/sources.ts'
 import type { EdgeRead } from '../core/request.ts'
 import { waitForJsonTurn } from '../core/turns.ts'

@@ -3,7 +3,7 @@ import { type CacheDetail, formatDetail, OUTAGE, WITHOUT_REDIS } from '../core/c
 import type { ErrorCode } from '../core/errors.ts'
 import type { NodeContribution } from '../core/events.ts'
 import { type Coverage, formatCoverage, type JoinedOrigin, type MadeOfParts, NO_PARTS } from '../core/response.ts'
-import { serializeItem } from '../core/values.ts'
+import { formatClusterStatus, type NodeStatus } from './cluster-status.ts'
 import type { PartError, ReceivedPart } from './node-part.ts'
 
 /** A member of `failed_nodes`. */
@@ -212,51 +212,4 @@ function errorKindOf(error: PartError): NonNullable<NodeContribution['errorKind'
 /** Returns the origin of an error of all nodes, and of the response to a write that one node gives for all. */
 export function originWith(clusterStatus: string): JoinedOrigin {
   return { ...NO_PARTS, kind: 'joined', clusterStatus, isUnfinished: false }
-}
-
-/** One member of `Cluster-Status`. */
-interface NodeStatus {
-  readonly node: string
-  /** Everything came from the cache; otherwise `rtt` is the time that the node took. */
-  readonly isHit: boolean
-  /** Milliseconds. */
-  readonly rtt?: number
-  readonly detail?: string
-  /** An error type of RFC 9209. */
-  readonly error?: string
-  readonly receivedStatus?: number
-  /** Rows on this page, or agents of a write that the node has carried out; absent if the node did nothing. */
-  readonly rows?: number
-}
-
-/** Clients and load balancers accept 16 kB of headers. `failed_nodes` names every failed node regardless of this limit. */
-const MAX_CLUSTER_STATUS_CHARACTERS = 12_000
-
-/**
- * Returns the value of `Cluster-Status`: a List of RFC 9651 with one member per node, with parameters of RFC 9211 (`hit`,
- * `detail`) and RFC 9209 (`error`, `received-status`), `rtt` in milliseconds and `rows` on this page. Nodes beyond the
- * maximum length are counted in a last member whose name no node can have: `*;omitted=3`. Such a member also says how many agents
- * an incomplete response covers: `*;agents=16;all-agents=3000`.
- *
- * @example master;rtt=12;rows=40, worker-1;error=connection_refused, worker-2;hit;rows=3
- */
-export function formatClusterStatus(nodes: readonly NodeStatus[]): string {
-  let text = ''
-  for (const [at, node] of nodes.entries()) {
-    const next = `${at === 0 ? '' : ', '}${formatMember(node)}`
-    if (text.length + next.length > MAX_CLUSTER_STATUS_CHARACTERS) return `${text}, *;omitted=${nodes.length - at}`
-    text += next
-  }
-  return text
-}
-
-function formatMember({ node, isHit, rtt, detail, error, receivedStatus, rows }: NodeStatus): string {
-  let text = serializeItem(node)
-  if (isHit) text += ';hit'
-  if (rtt !== undefined) text += `;rtt=${Math.max(0, Math.round(rtt))}`
-  if (error !== undefined) text += `;error=${error}`
-  if (receivedStatus !== undefined) text += `;received-status=${receivedStatus}`
-  if (detail !== undefined) text += `;detail=${serializeItem(detail)}`
-  if (rows !== undefined) text += `;rows=${rows}`
-  return text
 }

@@ -8,6 +8,7 @@ import { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { EdgeError } from '../core/errors.ts'
 import { newRequestId } from '../core/request-ids.ts'
+import { answerHalfClosed, continueAfterDrain, replaceClose } from './node-internals.ts'
 import {
   closeGracefully,
   type FramingLimits,
@@ -263,33 +264,4 @@ export class Connection {
       this.#rejectLast()
     } else this.#start(next)
   }
-}
-
-/*
- * What depends on the code of Node's HTTP server and not on its documentation. `node-internals.test.ts` fails when a
- * version of Node does it in another way.
- */
-
-/**
- * Runs `close` where Node's server would destroy the socket: after a response that closes the connection, it calls
- * `destroySoon`. The kernel would reset the connection then if the client still sends, and the client could lose the response.
- */
-export function replaceClose(socket: Socket, close: (socket: Socket) => void): void {
-  socket.destroySoon = () => close(socket)
-}
-
-/**
- * Responds to requests whose client has closed its side of the connection: a FIN does not show whether the client is still
- * reading. Node's server would close the other side at once.
- */
-function answerHalfClosed(server: Server): void {
-  Object.assign(server, { httpAllowHalfOpen: true })
-}
-
-/**
- * Continues a response that waits for a slow client on a connection with CONNECT: Node's server has removed its listener for
- * `drain` before it emitted `connect`.
- */
-function continueAfterDrain(socket: Socket, current: () => ServerResponse | undefined): void {
-  socket.on('drain', () => current()?.emit('drain'))
 }

@@ -73,7 +73,7 @@ function* indent(input: Buffer, maxBytes = Number.POSITIVE_INFINITY): Cooperativ
 }
 
 /** Texts whose indented form is longer are sent as they are. Indenting 4 MB of brackets would give 1.2 GB. */
-export const MAX_INDENTED_BYTES = 16 * 1024 * 1024
+const MAX_INDENTED_BYTES = 16 * 1024 * 1024
 /** Estimated bytes of the objects of one entry. */
 const OVERHEAD_BYTES = 512
 /** Bytes of the indented forms that are remembered. At least one always fits. */

@@ -97,7 +97,7 @@ export interface SessionsView {
   readonly log: Log
 }
 
-export interface EventsView {
+interface EventsView {
   /** Calls the listeners for each event from now on. Returns the function that removes them. They must not block. */
   on(listeners: EventListeners): () => void
   readonly requests: LastRequests

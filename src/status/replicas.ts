@@ -36,7 +36,7 @@ interface ReplicaSelf extends ReplicaReport, Readonly<Record<'settings', Exchang
 }
 
 /** A part of the report that another module makes, and checks in the reports of others. */
-export interface Exchanged {
+interface Exchanged {
   report(): unknown
   /** Undefined: Redis is unreachable. */
   offer(reports: readonly unknown[] | undefined): void

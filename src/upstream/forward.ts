@@ -1,6 +1,5 @@
 /** The innermost handler: sends a request to one node and returns its response, or the error of the failed call. */
 
-import type { Contract } from '../contracts/endpoint.ts'
 import { errorNumberOf, isNotReadyError } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CallNode, ClusterView, Layout, NodeCall, NodeFailure, NodeResponse } from '../core/node-call.ts'
@@ -13,17 +12,15 @@ import { traceSync } from '../core/traced.ts'
 import {
   type Answer,
   type Candidate,
-  type Dialect,
   type DialectResult,
   type DialectTools,
   layoutRules,
   type ShareRead,
-  v3,
 } from '../layouts/dialect.ts'
 import { NO_MASTER, UNKNOWN_NODE } from '../layouts/v4/content.ts'
-import { v4 } from '../layouts/v4/index.ts'
-import { isAnsweredByNodeCache, refused, v4Contract } from '../layouts/v4-contract.ts'
+import { isAnsweredByNodeCache } from '../layouts/v4-contract.ts'
 import { notSent } from './call.ts'
+import { dialects } from './dialects.ts'
 import type { KindOf } from './kinds.ts'
 import type { NodeLimits } from './options.ts'
 
@@ -45,12 +42,6 @@ interface SharedCalls {
   readonly call: ShareRead
   /** Returns the response with the age of the stored ones of which it was made. */
   addAge(response: EdgeResponse): EdgeResponse
-}
-
-/** How contracts and layouts meet: the dialect of the contract of a request, for the layout of a node. */
-export const dialects: Readonly<Record<Contract, Readonly<Record<Layout, Dialect>>>> = {
-  v3: { v3, v4 },
-  v4: { v3: refused, v4: v4Contract },
 }
 
 /** Retry-After for a second request without timeout of the same caller. */

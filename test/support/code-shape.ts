@@ -68,9 +68,12 @@ export function shapeOf(folder: string): CodeShape {
   }
 }
 
-/** Returns whether only tests import a name. What no file imports at all counts as well. */
-export function isForTestsOnly({ users }: Export): boolean {
-  return users.every((path) => path.includes('test/'))
+/**
+ * Returns whether only tests import a value, or nothing at all. A type belongs to the signature of an exported value, by whose
+ * name tests may refer to it; it counts if no other file imports it.
+ */
+export function isForTestsOnly({ isType, users }: Export): boolean {
+  return isType ? users.length === 0 : users.every((path) => /(?:^|\/)test\//.test(path))
 }
 
 /** `src/cache/fetch.ts` → `cache`, `packages/mcp/src/index.ts` → `packages/mcp`; a file directly in `src` is a room. */
@@ -80,7 +83,7 @@ export function roomOf(path: string): string {
 
 /** Returns the one room that uses an export of `core/`. Absent if there are several, or files of `core/` use the name. */
 export function onlyRoomOf({ users }: Export): string | undefined {
-  const rooms = new Set(users.filter((path) => !path.includes('test/')).map(roomOf))
+  const rooms = new Set(users.filter((path) => !/(?:^|\/)test\//.test(path)).map(roomOf))
   return rooms.size === 1 && !rooms.has('core') ? [...rooms][0] : undefined
 }
 

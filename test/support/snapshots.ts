@@ -1,6 +1,6 @@
 /** Snapshots of collections as the edge stores them. */
 
-import { BYTES_PER_PART, ROW_SEPARATOR } from '../../src/collections/page-writer.ts'
+import { BYTES_PER_PART } from '../../src/collections/page-writer.ts'
 import { type QueriedRows, readParts } from '../../src/collections/queried-rows.ts'
 import type { Source } from '../../src/collections/sources.ts'
 
@@ -14,7 +14,7 @@ export function partsOf(rows: readonly unknown[], maxRows = Number.POSITIVE_INFI
     texts.push(text)
     length += text.length
     if (length < BYTES_PER_PART && texts.length < maxRows && at < rows.length - 1) continue
-    parts.push(Buffer.from(`[${texts.join(ROW_SEPARATOR)}]`))
+    parts.push(Buffer.from(`[${texts.join(',\n')}]`))
     texts = []
     length = 0
   }

@@ -9,8 +9,9 @@ import { isObject, parseJson } from '../../core/values.ts'
 import type { CacheTarget } from '../key.ts'
 import type { SharedParts } from '../stores/contract.ts'
 import { storageLifetime } from '../stores/local-entries.ts'
-import { readCollection, type SnapshotPorts, SnapshotRefusedError } from './build.ts'
+import type { SnapshotPorts } from './build.ts'
 import type { Derivation } from './builds.ts'
+import { readCollection, SnapshotRefusedError } from './read-collection.ts'
 import { type SnapshotHead, snapshotOf } from './rows.ts'
 
 type Query = Readonly<Record<string, string>>

@@ -33,9 +33,10 @@ import {
 import { timeLimitOf, withTimeout } from '../../core/timing.ts'
 import type { CacheTarget } from '../key.ts'
 import { storageLifetime } from '../stores/local-entries.ts'
-import { createBuilder, type SnapshotPorts, SnapshotRefusedError } from './build.ts'
+import { createBuilder, type SnapshotPorts } from './build.ts'
 import { type Derivation, derivationOf, isWhole, needsAllRows, SnapshotDemands, selectsAllRows } from './builds.ts'
 import { CoveringQueries, type CoveringResponse, ORDERS, snapshotOfCovering } from './covering.ts'
+import { SnapshotRefusedError } from './read-collection.ts'
 import { parseHead, type SnapshotHead } from './rows.ts'
 
 export type Snapshots = ReturnType<typeof createSnapshots>

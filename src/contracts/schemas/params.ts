@@ -12,10 +12,10 @@ export function filters(kind: Kind, ...names: readonly string[]): Readonly<Recor
   return Object.fromEntries(names.map((name) => [name, filter(kind, name)]))
 }
 
-export const agentId: Param = { kind: 'numbers', role: 'agent identifier', canonical: 'agentId' }
+const agentId: Param = { kind: 'numbers', role: 'agent identifier', canonical: 'agentId' }
 export const agentName: Param = { kind: 'names', role: 'agent name' }
 const groupId: Param = { kind: 'names', role: 'group name' }
-export const nodeId: Param = { kind: 'names', role: 'node name' }
+const nodeId: Param = { kind: 'names', role: 'node name' }
 /** All nodes or a list of nodes. A single name is `nodeId`. */
 export const nodeIds: Param = {
   kind: 'node_names',

@@ -66,7 +66,7 @@ function membersOf({ failedNodes, coverage }: NodeReport): {
 }
 
 /** `body`: an envelope with error 0. */
-export function createResponse(body: Buffer, report: NodeReport): EnvelopeResponse<JoinedOrigin> {
+function createResponse(body: Buffer, report: NodeReport): EnvelopeResponse<JoinedOrigin> {
   const origin = { ...report.madeOf, kind: 'joined', isUnfinished: false } as const
   return { kind: 'envelope', status: 200, body, errorNumber: 0, origin }
 }

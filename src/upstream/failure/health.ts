@@ -19,7 +19,7 @@ import { SilenceWatch } from './silence.ts'
 import { StuckReads } from './stuck-reads.ts'
 import { type Admission, type ProbeOutcome, type Reason, Suspicion } from './suspicion.ts'
 
-export interface NodeHealthOptions extends Pick<ClusterSettings, 'ejection' | 'log' | 'clock'> {
+interface NodeHealthOptions extends Pick<ClusterSettings, 'ejection' | 'log' | 'clock'> {
   readonly node: string
   /** Called when an ejection begins or is prolonged. */
   readonly onEject: (rejection: Rejection, begins: boolean) => void

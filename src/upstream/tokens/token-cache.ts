@@ -12,7 +12,8 @@ import { ABANDONED } from '../abandoned-calls.ts'
 import { notSent } from '../call.ts'
 import type { ClusterLog } from '../options.ts'
 import { FailedLogins, type LoginSource } from './failed-logins.ts'
-import { type Account, Login, type LoginFailure, type LoginOptions, type LoginResult, type Token } from './login.ts'
+import { type Account, Login, type LoginFailure, type LoginOptions, type LoginResult } from './login.ts'
+import type { Token } from './token.ts'
 
 export interface TokenCacheOptions extends LoginOptions {
   /** Milliseconds between two logins of an account at the node. */

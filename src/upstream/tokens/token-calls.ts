@@ -4,7 +4,8 @@
  */
 import type { NodeCall, NodeFailure, NodeResult } from '../../core/node-call.ts'
 import { ANONYMOUS, notSent } from '../call.ts'
-import type { Account, AccountOf, LoginFailure, LoginResult, Token } from './login.ts'
+import type { Account, AccountOf, LoginFailure, LoginResult } from './login.ts'
+import type { Token } from './token.ts'
 import { type Patience, TokenCache, type TokenCacheOptions } from './token-cache.ts'
 
 interface TokenCallOptions extends TokenCacheOptions {

@@ -14,7 +14,7 @@ import type { ClientFlow, NodeSlots, SharedSlots } from '../../../src/core/node-
 import { Presence } from '../../../src/core/presence.ts'
 import type { EdgeRead, RequestClient } from '../../../src/core/request.ts'
 import { startDeadline } from '../../../src/core/timing.ts'
-import { ConnectionCallers } from '../../../src/http/connection-use.ts'
+import { ConnectionCallers } from '../../../src/http/connection-callers.ts'
 import { ConcurrencyLimiter, type LimitedCall } from '../../../src/upstream/limiter.ts'
 import { cacheStatusOf, edgeRequest, replica, success } from '../../support/edge-requests.ts'
 import { Agenda } from '../../unit/upstream/limiter-simulation.ts'

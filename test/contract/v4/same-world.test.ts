@@ -9,7 +9,7 @@ import { request as send } from 'undici'
 import { startV4 } from '../../../packages/simulator/test/v4/ask.ts'
 import type { CallNode, Layout } from '../../../src/core/node-call.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
-import { dialects } from '../../../src/upstream/forward.ts'
+import { dialects } from '../../../src/upstream/dialects.ts'
 import { anyRead, reads, type V3Read } from '../../unit/layouts/v4/v3-reads.ts'
 import { edgeRequest } from '../../unit/upstream/edge-request.ts'
 

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { createLoginAttempts } from '../../../src/access/login-attempts.ts'
-import { createSharedAccess } from '../../../src/app/base.ts'
+import { createSharedAccess } from '../../../src/app/shared-access.ts'
 import type { RedisConnectionOptions } from '../../../src/replicas/options.ts'
 import { RedisReplica } from '../../../src/replicas/replica.ts'
 import { eventually } from '../../support/eventually.ts'

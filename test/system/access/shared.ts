@@ -2,7 +2,7 @@
 import type { Test } from 'tap'
 import type { AccessOptions } from '../../../src/access/access.ts'
 import { createKeyFile } from '../../../src/access/signing-keys.ts'
-import { createSharedAccess, type SharedAccess } from '../../../src/app/base.ts'
+import { createSharedAccess, type SharedAccess } from '../../../src/app/shared-access.ts'
 import { RedisReplica } from '../../../src/replicas/replica.ts'
 import { type RedisServer, startRedis } from '../../support/redis.ts'
 import { type Edge, folder, startEdge, usersFile } from './edge.ts'

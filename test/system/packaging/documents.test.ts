@@ -4,7 +4,7 @@ import t from 'tap'
 import { parse, stringify } from 'yaml'
 
 import { commands } from '../../../src/cli/commands.ts'
-import { goneSettings } from '../../../src/config/gone-settings.ts'
+import goneSettings from '../../../src/config/gone-settings.json' with { type: 'json' }
 import { loadConfig } from '../../../src/config/index.ts'
 import { schema } from '../../../src/config/schema.ts'
 import { listLeaves } from '../../../src/config/tree.ts'

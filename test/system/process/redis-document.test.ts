@@ -9,7 +9,7 @@ import { parse, stringify } from 'yaml'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { checkRedis } from '../../../src/cli/check.ts'
 import { loadConfig } from '../../../src/config/index.ts'
-import { commandsOfRights } from '../../../src/replicas/rights.ts'
+import { commandsOfRights } from '../../../src/replicas/commands.ts'
 import { installed } from '../../support/installed.ts'
 import { freePort, redisBinary } from '../../support/redis.ts'
 

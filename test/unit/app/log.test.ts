@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import { createLog, limitRepeatedLines } from '../../../src/app/log.ts'
+import { createLog } from '../../../src/app/log.ts'
+import { limitRepeatedLines } from '../../../src/app/log-lines.ts'
 import type { ReloadableConfig } from '../../../src/config/reloadable.ts'
 import { eventually } from '../../support/eventually.ts'
 

@@ -4,7 +4,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createAuditFile, lockAuditFile } from '../../../src/audit/file.ts'
+import { createAuditFile } from '../../../src/audit/file.ts'
+import { lockAuditFile } from '../../../src/audit/lock.ts'
 import { together } from '../../support/together.ts'
 
 const test = together(t, 2)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { effectiveLifetimes } from '../../../src/cache/operations.ts'
+import { effectiveLifetimes } from '../../../src/cache/effective-lifetimes.ts'
 import { compilePolicy, type LifetimesOf } from '../../../src/cache/policy.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
 

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { ReadContext } from '../../../src/cache/call-nodes.ts'
-import { createRefreshAhead, refreshWindow, WaitingRefreshes } from '../../../src/cache/refresh-ahead.ts'
+import { createRefreshAhead, WaitingRefreshes } from '../../../src/cache/refresh-ahead.ts'
+import { refreshWindow } from '../../../src/cache/refresh-window.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import {
   bodyOf,

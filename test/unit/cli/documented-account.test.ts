@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { startSimulator, type V4User } from '../../../packages/simulator/src/index.ts'
-import { findMissingRights } from '../../../src/cli/check-nodes.ts'
+import { findMissingRights } from '../../../src/cli/missing-rights.ts'
 import type { Config } from '../../../src/config/schema.ts'
 import { type AccountRights, readAccountRights } from '../../../src/upstream/probes.ts'
 import { clusterOf } from '../upstream/fake-node.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findMissingRights } from '../../../src/cli/check-nodes.ts'
+import { findMissingRights } from '../../../src/cli/missing-rights.ts'
 import type { Config } from '../../../src/config/schema.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
 import accountRights from '../../../src/contracts/translations/account-rights.json' with { type: 'json' }

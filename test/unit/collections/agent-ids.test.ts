@@ -1,5 +1,6 @@
 import t from 'tap'
-import { agentIdsOf, findRows } from '../../../src/collections/rows.ts'
+import { agentIdsOf } from '../../../src/collections/agent-ids.ts'
+import { findRows } from '../../../src/collections/find-rows.ts'
 
 t.test('all agents on a page are found, wherever their ids are in the rows', async (t) => {
   const rows = [

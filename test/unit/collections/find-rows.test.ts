@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { countRows, findRows, iterateRows, UnreadableRowsError } from '../../../src/collections/rows.ts'
+import { findRows } from '../../../src/collections/find-rows.ts'
+import { countRows, iterateRows, UnreadableRowsError } from '../../../src/collections/rows.ts'
 
 /** Writes JSON with arbitrary white space. */
 function spaced(value: unknown, spaces: readonly string[]): string {

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { collect } from '../../../packages/simulator/src/data/collect.ts'
+import { findRows } from '../../../src/collections/find-rows.ts'
 import { type MergeOptions, mergeRows } from '../../../src/collections/merge.ts'
 import { createCollectionBody, frameOf, type InjectedMembers } from '../../../src/collections/page-writer.ts'
-import { findRows } from '../../../src/collections/rows.ts'
 import { sources } from '../../../src/collections/sources.ts'
 import { flat, listed, partOf, value } from './merge-cases.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { pickMembers } from '../../../src/collections/queried-rows.ts'
+import { pickMembers } from '../../../src/collections/pick-members.ts'
 
 const pick = (row: string, ...names: readonly string[]) =>
   pickMembers(Buffer.from(row), new Set(names), Buffer.from(', ')).toString()

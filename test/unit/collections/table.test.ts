@@ -1,8 +1,8 @@
 import t from 'tap'
 import { collect } from '../../../packages/simulator/src/data/collect.ts'
-import { TableBuilder } from '../../../src/collections/queried-rows.ts'
 import { parseCollectionRequest } from '../../../src/collections/request.ts'
 import { type Source, sources } from '../../../src/collections/sources.ts'
+import { TableBuilder } from '../../../src/collections/table-builder.ts'
 import type { Element } from '../../../src/collections/value.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { stringify } from 'yaml'
 import { toVariable } from '../../../src/config/environment.ts'
-import { goneSettings } from '../../../src/config/gone-settings.ts'
+import goneSettings from '../../../src/config/gone-settings.json' with { type: 'json' }
 import { loadConfig } from '../../../src/config/index.ts'
 import { schema } from '../../../src/config/schema.ts'
 import { listLeaves, pathOf, schemaAt, setIn } from '../../../src/config/tree.ts'

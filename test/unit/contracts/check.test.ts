@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Endpoint, ReadEndpoint, WriteEndpoint } from '../../../src/contracts/endpoint.ts'
 import { catalogue, permissions } from '../../../src/contracts/index.ts'
 import { read, write } from '../../../src/contracts/record.ts'
-import { agentId, filter, list, nodeId, select } from '../../../src/contracts/schemas/params.ts'
+import { filter, list, pathParams, select } from '../../../src/contracts/schemas/params.ts'
 import {
   agentOwner,
   cacheIn,
@@ -16,6 +16,8 @@ import {
 } from '../../../src/contracts/schemas/shared.ts'
 import { v4Contract } from '../../../src/contracts/v4/index.ts'
 import { checkCatalogue } from './checks/index.ts'
+
+const { agent_id: agentId, node_id: nodeId } = pathParams
 
 /** The checks do not depend on translations. */
 const translation = { call: { path: '/things' }, response: { kind: 'object' } } as const

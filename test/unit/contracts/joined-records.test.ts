@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Endpoint, ReadEndpoint, Target, WriteEndpoint } from '../../../src/contracts/endpoint.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
 import { read, write } from '../../../src/contracts/record.ts'
-import { agentFilter, agentId, filter, list, nodeId, nodeIds } from '../../../src/contracts/schemas/params.ts'
+import { agentFilter, filter, list, nodeIds, pathParams } from '../../../src/contracts/schemas/params.ts'
 import {
   agentOwner,
   allAgents,
@@ -15,6 +15,8 @@ import {
   objectOf,
 } from '../../../src/contracts/schemas/shared.ts'
 import { checkCatalogue } from './checks/index.ts'
+
+const { agent_id: agentId, node_id: nodeId } = pathParams
 
 const common = { section: 's', permission: 'a:read' } as const
 /** The checks do not depend on translations. */

@@ -1,7 +1,7 @@
 /** Long work of several kinds at the same time: all of it together leaves the event loop to other requests. */
 import t from 'tap'
+import { findRows } from '../../../src/collections/find-rows.ts'
 import { mergeRows } from '../../../src/collections/merge.ts'
-import { findRows } from '../../../src/collections/rows.ts'
 import { sources } from '../../../src/collections/sources.ts'
 import { readEnvelopeInTurns } from '../../../src/core/envelope.ts'
 import { compareTexts, selectFirst } from '../../../src/core/turns.ts'

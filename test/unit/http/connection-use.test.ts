@@ -1,6 +1,6 @@
 /** A caller that always has a request waiting is bulk, and others on the same connection are not. */
 import t from 'tap'
-import { ConnectionCallers } from '../../../src/http/connection-use.ts'
+import { ConnectionCallers } from '../../../src/http/connection-callers.ts'
 
 /** Sends requests of `takes` ms with a pause of `pause` ms after each for 20 s. Returns when the first one was bulk. */
 function firstBulk(takes: number, pause: number, caller: (at: number) => string): number | undefined {

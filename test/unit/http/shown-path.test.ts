@@ -1,5 +1,5 @@
 import t from 'tap'
-import { shownPath } from '../../../src/http/request-events.ts'
+import { shownPath } from '../../../src/http/shown-path.ts'
 
 t.test('the path is shown without its query', async (t) => {
   t.equal(shownPath('/agent/1?password=secret'), '/agent/1')

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { countRows, findRows, iterateRows, type Rows, rowsOf } from '../../../src/collections/rows.ts'
+import { findRows, type Rows } from '../../../src/collections/find-rows.ts'
+import { countRows, iterateRows, rowsOf } from '../../../src/collections/rows.ts'
 import { readEnvelopeInTurns } from '../../../src/core/envelope.ts'
 
 const row = fc.oneof(

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { proxyErrorOf } from '../../../src/join/node-part.ts'
+import { proxyErrorOf } from '../../../src/join/proxy-errors.ts'
 import { failureOf } from '../../../src/upstream/node-response.ts'
 
 t.test('failed calls have the error types of RFC 9209', async (t) => {

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { OF_NODE } from '../../../src/core/response.ts'
+import { formatClusterStatus } from '../../../src/join/cluster-status.ts'
 import { fetchPart } from '../../../src/join/node-part.ts'
-import { formatClusterStatus, NodeReport } from '../../../src/join/node-report.ts'
-import { createResponse } from '../../../src/join/rules/collection.ts'
+import { NodeReport } from '../../../src/join/node-report.ts'
 import { edgeRequest } from '../../support/edge-requests.ts'
 import { storedResponse } from '../../support/stored-response.ts'
 
@@ -54,7 +54,7 @@ t.test('a joined collection is fresh no longer than the stored part that expires
     const part = await fetchPart(async () => response, request, request.client)
     if (part.ok) report.addPart(node, part)
   }
-  const freshFor = () => createResponse(Buffer.from('{}'), report).origin.partsFreshFor
+  const freshFor = () => report.madeOf.partsFreshFor
   await readPart('w1', undefined)
   t.equal(freshFor(), Number.POSITIVE_INFINITY, 'a part that may not be stored was fetched now')
   await readPart('w2', 3000)
@@ -77,7 +77,7 @@ t.test('parts of a joined collection may expire while others are fetched', async
   if (part.ok) report.addPart('w1', part)
   const start = performance.now()
   while (performance.now() < start + 25) await new Promise((resolve) => setImmediate(resolve))
-  const { partsFreshFor } = createResponse(Buffer.from('{}'), report).origin
+  const { partsFreshFor } = report.madeOf
   t.ok(partsFreshFor > 0 && partsFreshFor <= 20, `${partsFreshFor} ms`)
 })
 

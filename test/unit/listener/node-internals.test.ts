@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { replaceClose } from '../../../src/listener/connections.ts'
+import { replaceClose } from '../../../src/listener/node-internals.ts'
 
 /** Sends the bytes to the server. Resolves when the server has emitted the event, to its arguments. */
 async function send(t: Test, server: Server, bytes: string, event: string): Promise<unknown[]> {

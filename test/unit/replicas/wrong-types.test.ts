@@ -1,8 +1,8 @@
 /** Each kind of key, replaced by each other type of value: keys of the cache are repaired, all others are reported. */
 import t from 'tap'
+import { KEY_RULES } from '../../../src/replicas/key-rules.ts'
 import { redisKeys, type StoreEvent } from '../../../src/replicas/options.ts'
 import { RedisReplica } from '../../../src/replicas/replica.ts'
-import { KEY_RULES } from '../../../src/replicas/wrong-types.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'
 

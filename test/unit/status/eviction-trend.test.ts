@@ -1,6 +1,6 @@
 /** When evictions count as steady. */
 import t from 'tap'
-import { EvictionTrend } from '../../../src/status/capacity.ts'
+import { EvictionTrend } from '../../../src/status/eviction-trend.ts'
 
 /** Samples of a store that adds and evicts in each interval of 15 s. Returns whether it evicted steadily, by sample. */
 function sampled() {

@@ -1,7 +1,11 @@
 import t from 'tap'
 import type { RequestEvent } from '../../../src/core/events.ts'
-import { MAX_WAITING, RequestRing, RING_SIZE } from '../../../src/telemetry/events.ts'
+import { RequestRing } from '../../../src/telemetry/request-ring.ts'
 import { requestEvent } from '../../support/request-event.ts'
+
+/** Requests that are remembered, and those that wait for the listeners at the most. */
+const RING_SIZE = 10_000
+const MAX_WAITING = 500
 
 /** Each field has a value that the other requests lack. */
 function request(at: number): RequestEvent {

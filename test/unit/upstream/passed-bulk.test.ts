@@ -1,6 +1,6 @@
 /** A steady overload on a pool of connections, all of which become bulk: calls that others pass are rejected, not answered late. */
 import t from 'tap'
-import { ConnectionCallers } from '../../../src/http/connection-use.ts'
+import { ConnectionCallers } from '../../../src/http/connection-callers.ts'
 import { Agenda, createLimiter, deadlineIn, flowOf, settled } from './limiter-simulation.ts'
 
 const NODE_MS = 40

@@ -16,7 +16,7 @@ export interface Progress {
   readonly verifier: string
 }
 
-export interface SignedInUser {
+interface SignedInUser {
   readonly claims: Readonly<Record<string, unknown>>
   /** Names the session at the issuer when it is ended. */
   readonly idToken: string

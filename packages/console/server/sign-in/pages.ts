@@ -6,7 +6,7 @@ export interface PageIssuer {
   readonly startUrl: string
 }
 
-export interface SignInPage {
+interface SignInPage {
   readonly returnTo: string
   /** Why the page is shown; a sentence. */
   readonly message?: string
@@ -38,7 +38,7 @@ export function signInPage({ returnTo, message, isFailure, issuer, name = '' }: 
   )
 }
 
-export interface NoAccessPage {
+interface NoAccessPage {
   readonly user: string
   /** The host of the issuer that signed the user in. */
   readonly issuer?: string

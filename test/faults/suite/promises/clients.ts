@@ -1,6 +1,5 @@
 /** R18, R19, R20 and R32: slow clients, clients that disconnect and that leave a queue, and large bodies over a long time. */
 import { connect } from 'node:net'
-import { RING_SIZE } from '../../../../src/telemetry/events.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { sumOf } from '../../../support/scrape.ts'
@@ -13,6 +12,9 @@ import { type EdgeProcess, headers, startEdgeProcess } from '../edge-process.ts'
 import { type Call, durationOf, type Phase, phaseOf, type Sample, startSteadyLoad } from '../load.ts'
 import { effect, type FaultPromise, type Figure, figure, none, type RunContext } from '../promise.ts'
 import { startNodeUpstream } from '../upstream.ts'
+
+/** The requests that the edge remembers. */
+const RING_SIZE = 10_000
 
 const MIB = 1024 * 1024
 const NOISE_MS = 50

@@ -1,6 +1,6 @@
 /** The rows of the v4 contract, and the text around them, have the bytes of the node. */
 import t from 'tap'
-import { readCollection, type SnapshotRefusedError } from '../../../../src/cache/snapshots/build.ts'
+import { readCollection, type SnapshotRefusedError } from '../../../../src/cache/snapshots/read-collection.ts'
 import { answerInFrame, readParts } from '../../../../src/collections/queried-rows.ts'
 import { v4Sources } from '../../../../src/collections/v4-sources.ts'
 import { v4Contract } from '../../../../src/contracts/v4/index.ts'

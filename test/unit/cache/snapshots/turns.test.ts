@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readCollection } from '../../../../src/cache/snapshots/build.ts'
+import { readCollection } from '../../../../src/cache/snapshots/read-collection.ts'
 import { answerFrom, readParts } from '../../../../src/collections/queried-rows.ts'
 import { parseCollectionRequest } from '../../../../src/collections/request.ts'
 import { sources } from '../../../../src/collections/sources.ts'

@@ -1,6 +1,6 @@
 /** Permissions as letters become the digits of the mode of a regular file. */
 import t from 'tap'
-import { toFileMode } from '../../../../src/layouts/v4/rows.ts'
+import { toFileMode } from '../../../../src/layouts/v4/file-modes.ts'
 
 /** The type of the file, in the mode that the system has. */
 const REGULAR_FILE = 0o100000

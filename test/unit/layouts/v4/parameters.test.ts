@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { parseQuery, printQuery } from '../../../../src/collections/grammar.ts'
-import { translateQ } from '../../../../src/collections/v4-names.ts'
+import { v4Value } from '../../../../src/collections/v4-names.ts'
 import { catalogue } from '../../../../src/contracts/index.ts'
 import { edgeRequest } from '../../upstream/edge-request.ts'
 import { ask, success } from './recorded.ts'
@@ -106,7 +106,7 @@ t.test('conditions keep their meaning when no name and no word differs', async (
       const parsed = parseQuery(q, { characters: 10_000, conditions: 10_000 })
       // Parentheses inside each other are limited.
       if (!parsed.ok) return
-      const translated = parseQuery(translateQ(q, undefined), { characters: 10_000, conditions: 10_000 })
+      const translated = parseQuery(v4Value('q', q, undefined) ?? '', { characters: 10_000, conditions: 10_000 })
       if (!translated.ok || printQuery(translated.query) !== printQuery(parsed.query)) throw new Error(q)
     }),
   )
@@ -114,5 +114,5 @@ t.test('conditions keep their meaning when no name and no word differs', async (
 
 t.test('names are translated in conditions only, not in their values', async (t) => {
   const rows = { fields: { 'os.name': { to: 'os_name' } } }
-  t.equal(translateQ('os_name=os_name;(os_name~x,id=1)', rows), 'os.name=os_name;(os.name~x,id=1)')
+  t.equal(v4Value('q', 'os_name=os_name;(os_name~x,id=1)', rows), 'os.name=os_name;(os.name~x,id=1)')
 })

@@ -1,6 +1,6 @@
 /** The response to a login is foreign input: what is not a token is an unreadable response, and is never sent. */
 import t from 'tap'
-import { parseLogin } from '../../../../src/upstream/tokens/login.ts'
+import { parseLogin } from '../../../../src/upstream/tokens/token.ts'
 import { get } from '../fake-node.ts'
 import { json, startTokenTest } from './v4-node.ts'
 

@@ -1,0 +1,51 @@
+/** What the roles of the edge promise, and the account of the edge may not do. */
+import type { Config } from '../config/schema.ts'
+import accountRights from '../contracts/translations/account-rights.json' with { type: 'json' }
+import { allows, builtInRoles } from '../core/access.ts'
+import type { AccountRights } from '../upstream/probes.ts'
+
+/**
+ * Compares the rights of the account of the edge with what the roles of the edge promise to users. Returns a text for
+ * each role in use that promises more than the account may do, or why that is not known.
+ */
+export function findMissingRights(
+  { access }: Pick<Config, 'access'>,
+  rights: AccountRights | undefined,
+): readonly string[] {
+  if (rights === undefined) {
+    return ['the node does not show the rights of the account']
+  }
+  const roles: Readonly<Record<string, readonly string[]>> = { ...builtInRoles, ...access.customRoles }
+  return rolesInUse(access).flatMap((role) => describeRole(role, roles[role] ?? [], rights))
+}
+
+function rolesInUse({ roles, customRoles, tokens }: Config['access']): readonly string[] {
+  // The words of a claim are the names of roles, unless the setting maps them: its tokens may have any role.
+  if (tokens.issuers.some((issuer) => issuer.roles === undefined)) {
+    return [...Object.keys(builtInRoles), ...Object.keys(customRoles)]
+  }
+  const ofIssuers = tokens.issuers.flatMap((issuer) => Object.values(issuer.roles ?? {}).flat())
+  return [...new Set([...Object.values(roles).flat(), ...ofIssuers])]
+}
+
+function describeRole(role: string, granted: readonly string[], rights: AccountRights): readonly string[] {
+  const promised = Object.entries(accountRights).filter(([permission]) => allows(granted, permission))
+  const needed = [...new Set(promised.flatMap(([, names]) => names))]
+  const having = (extent: 'some' | 'none') =>
+    needed.flatMap((name) => {
+      // An action on all objects of a type, as policies of the manager name both.
+      const [action = '', on = ''] = name.split(' on ')
+      return rights({ action, on }) === extent ? [`${name}:*`] : []
+    })
+  const [none, some] = [having('none'), having('some')]
+  return [
+    ...(none.length > 0
+      ? [`role ${role}: the account may not do what the role promises; it lacks ${none.join(', ')}`]
+      : []),
+    ...(some.length > 0
+      ? [
+          `role ${role}: the node leaves out of lists what the account may not do; it has only parts of ${some.join(', ')}`,
+        ]
+      : []),
+  ]
+}

@@ -1,0 +1,47 @@
+/** The error types of RFC 9209 section 2.3 in `Cluster-Status`. */
+import { TRANSIENT_ERRORS } from '../core/envelope.ts'
+import type { ErrorCode } from '../core/errors.ts'
+import type { FailureReason } from '../core/node-faults.ts'
+import { ownEntry, ownText } from '../core/values.ts'
+
+/** Error types of RFC 9209 section 2.3 by error code. */
+const PROXY_ERRORS: Partial<Record<ErrorCode, string>> = {
+  901: 'http_request_denied',
+  903: 'connection_limit_reached',
+  920: 'destination_unavailable',
+  921: 'connection_limit_reached',
+  922: 'http_response_timeout',
+  923: 'http_response_timeout',
+  924: 'connection_terminated',
+  925: 'http_protocol_error',
+  926: 'http_response_body_size',
+  927: 'proxy_configuration_error',
+  928: 'http_protocol_error',
+  931: 'destination_not_found',
+  935: 'http_response_incomplete',
+  937: 'proxy_configuration_error',
+  3022: 'destination_not_found',
+}
+
+/** Error types of failed calls whose code is too broad. */
+const PROXY_ERRORS_BY_REASON: Partial<Record<FailureReason, string>> = {
+  connectionRefused: 'connection_refused',
+  connectionTimedOut: 'connection_timeout',
+  connectionLost: 'connection_terminated',
+  hostNotFound: 'dns_error',
+  hostNotResolved: 'dns_error',
+  certificateOfOtherHost: 'tls_certificate_error',
+  certificateExpired: 'tls_certificate_error',
+  noTls: 'tls_protocol_error',
+  addressNotAllowed: 'destination_ip_prohibited',
+  cutShort: 'http_response_incomplete',
+  noAddress: 'proxy_configuration_error',
+}
+
+/** Returns the error type of RFC 9209 for an error code; `cause` is the failed call, if there is one. */
+export function proxyErrorOf(code: number, cause?: unknown): string {
+  const proxyError = ownEntry(PROXY_ERRORS_BY_REASON, ownText(cause, 'reason') ?? '') ?? PROXY_ERRORS[code as ErrorCode]
+  if (proxyError !== undefined) return proxyError
+  if (code < 1000) return 'proxy_internal_error'
+  return TRANSIENT_ERRORS.has(code) ? 'destination_unavailable' : 'http_protocol_error'
+}

@@ -1,0 +1,32 @@
+/** What the listener changes in the server of Node.js. A test holds what it depends on. */
+import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/*
+ * What depends on the code of Node's HTTP server and not on its documentation. `node-internals.test.ts` fails when a
+ * version of Node does it in another way.
+ */
+
+/**
+ * Runs `close` where Node's server would destroy the socket: after a response that closes the connection, it calls
+ * `destroySoon`. The kernel would reset the connection then if the client still sends, and the client could lose the response.
+ */
+export function replaceClose(socket: Socket, close: (socket: Socket) => void): void {
+  socket.destroySoon = () => close(socket)
+}
+
+/**
+ * Responds to requests whose client has closed its side of the connection: a FIN does not show whether the client is still
+ * reading. Node's server would close the other side at once.
+ */
+export function answerHalfClosed(server: Server): void {
+  Object.assign(server, { httpAllowHalfOpen: true })
+}
+
+/**
+ * Continues a response that waits for a slow client on a connection with CONNECT: Node's server has removed its listener for
+ * `drain` before it emitted `connect`.
+ */
+export function continueAfterDrain(socket: Socket, current: () => ServerResponse | undefined): void {
+  socket.on('drain', () => current()?.emit('drain'))
+}
