@@ -34,9 +34,12 @@ t.test('an indented hit costs less than twice a plain hit of the same length', a
     const { user, system } = process.cpuUsage(before)
     return user + system
   }
-  // The least of several: other processes can only add to the time.
-  const least = async (path: string) => Math.min(await cpuOf(path), await cpuOf(path), await cpuOf(path))
-  const [indented, plain] = [await least('/agents?pretty'), await least('/rules')]
+  // The least of several, in turns: other processes and the garbage collector can only add to the time.
+  let [indented, plain] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+  for (let round = 0; round < 5; round += 1) {
+    indented = Math.min(indented, await cpuOf('/agents?pretty'))
+    plain = Math.min(plain, await cpuOf('/rules'))
+  }
   t.ok(indented < 2 * plain, `${Math.round(indented)} and ${Math.round(plain)} µs of CPU time`)
 })
 
