@@ -10,6 +10,7 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { describeUnreadable } from '../config/environment.ts'
 import type { Config } from '../config/schema.ts'
 import { codeOf } from '../config/source.ts'
+import { withTimeout } from '../core/timing.ts'
 import type { EdgeView } from '../status/edge-view.ts'
 
 export interface EdgePlugin {
@@ -131,17 +132,15 @@ function catching(plugin: EdgePlugin['plugin']): EdgePlugin['plugin'] {
   return Object.defineProperties(caught, Object.getOwnPropertyDescriptors(plugin))
 }
 
+const LATE = Symbol('late')
+
 async function inTime<Value>(name: string, run: () => Promise<Value>): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not done after ${TIMEOUT_MS / 1000} seconds`)), TIMEOUT_MS)
-  })
   try {
-    return await Promise.race([run(), late])
+    const value = await withTimeout(run(), TIMEOUT_MS, LATE)
+    if (value === LATE) throw new Error(`not done after ${TIMEOUT_MS / 1000} seconds`)
+    return value
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new Error(`${name} cannot be started: ${reason}; correct it, or remove it from the settings`)
-  } finally {
-    clearTimeout(timer)
   }
 }
