@@ -77,12 +77,10 @@ export class PasswordLogins {
     const retryAfterMs = this.#options.attempts.blockedForMs(address, name)
     if (retryAfterMs > 0) return { ok: false, reason: 'blocked', retryAfterMs }
     const remembered = this.#remembered.get(name)
-    if (
-      remembered !== undefined &&
-      this.#isValid(remembered) &&
-      timingSafeEqual(remembered.digest, Buffer.from(digest))
-    )
-      return this.#success(name, remembered)
+    if (remembered !== undefined && timingSafeEqual(remembered.digest, Buffer.from(digest))) {
+      const success = this.#success(name, remembered)
+      if (success.isCurrent(address)) return success
+    }
     const attempt = this.#attempt(address, pair, digest).finally(() => this.#pending.delete(key))
     this.#pending.set(key, attempt)
     return attempt
@@ -113,7 +111,7 @@ export class PasswordLogins {
   }
 
   /** The remembered login is compared by identity, which needs no digest: it was found equal before. */
-  #success(name: string, remembered: RememberedLogin): LoginResult {
+  #success(name: string, remembered: RememberedLogin): Extract<LoginResult, { readonly ok: true }> {
     const { attempts, clock } = this.#options
     const isCurrent = (address: string) =>
       this.#remembered.peek(name) === remembered &&
@@ -134,10 +132,6 @@ export class PasswordLogins {
       this.#delayed--
     }
     return this.#options.queue.run(verify, rank)
-  }
-
-  #isValid({ expiresAt }: RememberedLogin): boolean {
-    return expiresAt > this.#options.clock.elapsed()
   }
 
   /** The length of the name comes first: without it, `a` + `bc` and `ab` + `c` would be the same credentials. */
