@@ -99,7 +99,7 @@ export async function callNodes(
   const emit = (outcome: 'stored' | 'notStorable' | 'failed') =>
     ports.onEvent({ kind: 'fetch', group, outcome, ms: ports.clock() - started })
   const late: LateAnswer = {}
-  const request = { ...nodeRequest(ports, context, lookup), late }
+  const request = nodeRequest(ports, context, lookup, late)
   let response: ReadResponse
   try {
     response = await next(request)
@@ -204,16 +204,16 @@ export function lookUpWithoutRedis(ports: CachePorts, context: ReadContext): Loo
   return servesWithoutRedis(ports, context) ? ports.store.lookupWithoutRedis?.(key, tags) : undefined
 }
 
-function nodeRequest(ports: CachePorts, context: ReadContext, lookup: Lookup): EdgeRead {
+function nodeRequest(ports: CachePorts, context: ReadContext, lookup: Lookup, late: LateAnswer): EdgeRead {
   const { request, target, lookup: first } = context
   const { policy, tags } = target
   const copies = policy.isReplicated ? ports.replicationLag.stateOf(tags, lookup) : request.copies
-  if (first.kind !== 'hit' || request.reuse === 'noCache') return { ...request, copies }
+  if (first.kind !== 'hit' || request.reuse === 'noCache') return { ...request, copies, late }
   const { age, response } = first
   // Stored parts that arrived before the stored response would give the same response again, and parts that are about to
   // expire a response that is about to expire.
   const arrivedWithin = Math.min(age - response.fetchTime, lifetimesOf(ports, context).ttl / 2)
-  return { ...request, copies, reuse: { arrivedWithin } }
+  return { ...request, copies, late, reuse: { arrivedWithin } }
 }
 
 /** Waits a short time for the store, so that a slow store does not delay the response. */
