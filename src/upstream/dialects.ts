@@ -1,11 +1,10 @@
-/** How contracts and layouts meet. */
+/** How contracts and layouts meet: the dialect of the contract of a request, for the layout of a node. */
 import type { Contract } from '../contracts/endpoint.ts'
 import type { Layout } from '../core/node-call.ts'
 import { type Dialect, v3 } from '../layouts/dialect.ts'
 import { v4 } from '../layouts/v4/index.ts'
 import { refused, v4Contract } from '../layouts/v4-contract.ts'
 
-/** How contracts and layouts meet: the dialect of the contract of a request, for the layout of a node. */
 export const dialects: Readonly<Record<Contract, Readonly<Record<Layout, Dialect>>>> = {
   v3: { v3, v4 },
   v4: { v3: refused, v4: v4Contract },

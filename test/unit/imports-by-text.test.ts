@@ -26,7 +26,7 @@ function importsIn(path: string, text: string): readonly TextImport[] {
 const isInterpolated = ({ specifier }: TextImport) => specifier.includes('${')
 const isOfTree = (specifier: string) => !/^'[^.]/.test(specifier)
 
-/** Returns the source of a module. A constant stands for the file in its definition, a compiled file for its source. */
+/** Returns the source of a module. A constant is read as the file in its definition, a compiled file as its source. */
 function sourceOf(path: string, text: string, specifier: string): string | undefined {
   const constants = [...specifier.matchAll(/\b[A-Za-z]\w+/g)].map(([name]) =>
     new RegExp(`^ *const ${name} = .*$`, 'm').exec(text),

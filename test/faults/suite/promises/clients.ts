@@ -141,7 +141,7 @@ function slopePerMinute(points: readonly { readonly at: number; readonly bytes: 
   return (60_000 * above) / below
 }
 
-/** After so many misses, the ring of the last requests and the records of the console (half as many) are full. */
+/** After this number of misses, the ring of the last requests and the records of the console (half as many) are full. */
 const FILLING_REQUESTS = RING_SIZE
 /** Few at a time: V8 does not return what the heap of a burst took. */
 const FILLING_CLIENTS = 2
