@@ -4,7 +4,7 @@ import { buildCluster } from '../app/cluster.ts'
 import { createReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import { type ErrorCode, errorTable } from '../core/errors.ts'
-import type { Layout, NodeFailure, NodeResult } from '../core/node-call.ts'
+import { describeMixture, type Layout, type NodeFailure, type NodeResult } from '../core/node-call.ts'
 import { describeFailure, faultRules, type NodeFault } from '../core/node-faults.ts'
 import { layoutRules, versionIn } from '../layouts/dialect.ts'
 import { type DistributionProbe, probeDistribution } from '../upstream/distribution.ts'
@@ -51,11 +51,10 @@ export async function checkNodes(config: Config, report: (finding: Finding) => v
   }
   const mixture = recogniser.view.layoutMixture?.()
   if (mixture !== undefined) {
-    const { v3, v4 } = mixture
     report({
       check: 'layouts',
       status: 'warning',
-      text: `nodes have different layouts (v3: ${v3.join(', ')}; v4: ${v4.join(', ')}); writes are refused until all have one`,
+      text: `nodes have different layouts (${describeMixture(mixture)}); writes are refused until all have one`,
       fix: 'install the same release of the manager on all nodes',
     })
   }

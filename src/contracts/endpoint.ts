@@ -378,6 +378,8 @@ interface OfV4 {
   readonly contract: 'v4'
   /** The releases that serve the path. */
   readonly releases?: Releases
+  /** The operation that later releases have in its place. */
+  readonly replacedBy?: string
   readonly withoutLost?: WithoutLost
   /** The flags that every operation takes, but this one does not. */
   readonly withoutFlags?: readonly string[]

@@ -17,6 +17,7 @@ import { pathParams } from './schemas/params.ts'
 import { message } from './schemas/shared.ts'
 import type { RowRule, Translation } from './translations/translation.ts'
 import table from './translations/translations.json' with { type: 'json' }
+import { lastReleaseOf } from './v4/release-5.ts'
 
 /** Fields that a record may omit: no query, unknown names refused where there is a query, no secret. */
 type Defaults = 'contract' | 'query' | 'strictQuery' | 'secret' | 'method' | 'path' | 'summary' | 'params'
@@ -52,11 +53,33 @@ export function write<const Path extends string, const Verb extends WriteMethod 
   return completeV3(method, path, summary, { response: message, ...facts }) as V3Write<Path>
 }
 
-function completeV3(method: Method, path: string, summary: string, facts: Pick<Sketch, 'query'>): object {
+function completeV3(
+  method: Method,
+  path: string,
+  summary: string,
+  { translation: own, ...facts }: Pick<Sketch, 'query'> & { readonly translation?: Translation },
+): object {
   const key = `${method} ${path}`
-  const translated = key in table.translations ? { translation: translationOf(key as Translated) } : {}
+  const translation = own ?? (key in table.translations ? translationOf(key as Translated) : undefined)
   const strictQuery = facts.query !== undefined
-  return complete({ contract: 'v3', strictQuery, ...translated, method, path, summary, ...facts }, pathParams)
+  return complete(
+    {
+      contract: 'v3',
+      strictQuery,
+      ...(translation && { translation: upToLastRelease(translation, method) }),
+      method,
+      path,
+      summary,
+      ...facts,
+    },
+    pathParams,
+  )
+}
+
+/** Returns the translation with the last release that has its call. */
+function upToLastRelease(translation: Translation, ofRecord: Method): Translation {
+  const { method = ofRecord, path } = translation.call
+  return { ...translation, ...lastReleaseOf(method, path.replace('{node}', '/cluster/:node_id')) }
 }
 
 type PathParams = Readonly<Record<string, Param>>

@@ -69,6 +69,17 @@ export class Problem extends EdgeError {
   }
 }
 
+/** Returns the error of the v4 contract for a path that nodes do not have. */
+export function notFoundProblem(title = 'Not Found'): Problem {
+  return new Problem(603, { title, detail: '404: Not Found' })
+}
+
+/** As `notFoundProblem`, for what the release of the nodes no longer has. Such a request is not sent. */
+export function goneProblem(last: string, replacedBy: string | undefined): Problem {
+  const instead = replacedBy === undefined ? 'nothing replaces it' : `use ${replacedBy}`
+  return notFoundProblem(`Not Found: gone since release 5.0 (last in ${last}), ${instead}`)
+}
+
 /** The header with the name that a client may have meant. Error texts are part of the contracts, so they do not contain it. */
 export const SUGGESTION_HEADER = 'did-you-mean'
 

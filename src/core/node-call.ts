@@ -67,6 +67,8 @@ export interface NodeCall {
   readonly credentials?: NameAndPassword
   /** The normalised address of the client whose credentials are checked. Absent: they were checked before. */
   readonly clientAddress?: string
+  /** The call is the edge's own, and any account may send it: without credentials, it carries any token that the node accepts. */
+  readonly anyToken?: true
   /** The token of the caller, which is sent instead of one of an account. */
   readonly token?: NodeToken
 }
@@ -156,8 +158,15 @@ export type CallNode = (call: NodeCall) => Promise<NodeResult>
  */
 export type Layout = 'v3' | 'v4'
 
-/** The names of the nodes of each layout. */
-export type LayoutMixture = Readonly<Record<Layout, readonly string[]>>
+/** The names of the nodes of each layout. Release 5.0 has the v4 layout without what only workers had. */
+export type LayoutMixture = Readonly<Partial<Record<Layout | 'v5', readonly string[]>>>
+
+/** Returns the names of nodes by layout in words. */
+export function describeMixture(mixture: LayoutMixture): string {
+  return Object.entries(mixture)
+    .map(([layout, names]) => `${layout}: ${names.join(', ')}`)
+    .join('; ')
+}
 
 export interface NodeInfo {
   readonly name: string
@@ -191,8 +200,10 @@ export interface ClusterView {
   confirmLayout?(name: string, used: Layout, shown?: Layout): Promise<boolean>
   /** The versions of nodes. Absent: they are read before each request that depends on them. */
   readonly versions?: NodeVersions
-  /** Returns the lowest release 4 or later that a node has, as far as the versions are known; `undefined`: none is. */
-  lowestRelease?(): string | undefined
+  /** Returns the release of a node, also if it was read long ago; `undefined`: it was never read. */
+  releaseOf?(name: string): string | undefined
+  /** Returns the lowest and the highest release 4 or later of the nodes, as far as they are known; absent: none is. */
+  releases?(): { readonly lowest?: string | undefined; readonly highest?: string | undefined }
   /** Whether a call may be sent to the node: it is not ejected, and its queue has room. */
   isAvailable(name: string): boolean
   /** Whether the node was found not to answer at all, neither calls nor probes. Absent: not known. */
@@ -217,6 +228,21 @@ export interface ClusterView {
 export function minorOf(release: string | undefined): number | undefined {
   const [, major, minor] = /^v?([4-9])\.(\d+)/.exec(release ?? '') ?? []
   return major === undefined ? undefined : major === '4' ? Number(minor) : Number.POSITIVE_INFINITY
+}
+
+/** Whether nodes of a release have something of these releases; also if the release is not known. */
+export function isInRelease(
+  { since, until }: { readonly since?: string; readonly until?: string } = {},
+  release?: string,
+): boolean {
+  const minor = minorOf(release)
+  if (minor === undefined) return true
+  return (minorOf(since) ?? 0) <= minor && minor <= (minorOf(until) ?? Number.POSITIVE_INFINITY)
+}
+
+/** Whether a node of the release, if it is the master, is the only one with an API, and has no paths of its own (`/manager`). */
+export function isRelease5(release: string | undefined): boolean {
+  return minorOf(release) === Number.POSITIVE_INFINITY
 }
 
 /**

@@ -60,7 +60,7 @@ export interface DialectTools {
   /** Milliseconds for all calls together; `undefined`: no limit. */
   readonly timeout: number | undefined
   readonly master: string
-  readonly view: Pick<ClusterView, 'nodes' | 'waitForReads' | 'versions'>
+  readonly view: Pick<ClusterView, 'nodes' | 'waitForReads' | 'versions' | 'releaseOf'>
   /** Calls that a node answers in a minute, of all clients; 0: no limit. Absent: the default of its layout. */
   readonly perMinute?: number
   /** Agents of a collection that the edge reads in the background (`cluster.limits.agentsPerCollection`). Absent: all. */

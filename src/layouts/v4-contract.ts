@@ -6,10 +6,10 @@ import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { Endpoint, PassesOnTo } from '../contracts/endpoint.ts'
 import { isNodeFailureError, isUnfinishedError, readEnvelopeInTurns, UNKNOWN_ERROR } from '../core/envelope.ts'
-import { EdgeError } from '../core/errors.ts'
+import { EdgeError, goneProblem } from '../core/errors.ts'
 import { parseInTurns } from '../core/json-parse.ts'
 import { concatInTurns } from '../core/long-values.ts'
-import type { CallNode, NodeResponse, NodeResult, PassedOnTo } from '../core/node-call.ts'
+import { type CallNode, isInRelease, type NodeResponse, type NodeResult, type PassedOnTo } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { OF_NODE, PROBLEM_TYPE, type RowRanges } from '../core/response.ts'
 import { ownField, ownText, parseJson } from '../core/values.ts'
@@ -35,6 +35,7 @@ export const v4Contract: Dialect = {
     const { call, timeout, master, view, guards } = tools
     const { endpoint, params, waitForComplete } = request
     const { method, path } = endpoint
+    await checkRelease(request, node, tools)
     const deadline = performance.now() + (timeout ?? Number.POSITIVE_INFINITY)
     const remaining = () => (timeout === undefined ? undefined : deadline - performance.now())
     const otherwise = await pastNodeCache(request, node, tools)
@@ -80,6 +81,20 @@ export const v4Contract: Dialect = {
       translated: lacksNodes ? withoutNodes(translated, request) : translated,
     }
   },
+}
+
+/**
+ * Throws the 404 of a release that no longer has the operation. The border has refused it, unless the release was not known
+ * there yet, as before the first login of a user.
+ */
+async function checkRelease(request: EdgeRequest, node: string, tools: DialectTools): Promise<void> {
+  const { endpoint } = request
+  const until = endpoint.contract === 'v4' ? endpoint.releases?.until : undefined
+  if (until === undefined || endpoint.contract !== 'v4') return
+  const { view } = tools
+  const release =
+    view.releaseOf === undefined ? undefined : (view.releaseOf(node) ?? (await readVersion(request, node, tools)))
+  if (!isInRelease({ until }, release)) throw goneProblem(until, endpoint.replacedBy)
 }
 
 /**

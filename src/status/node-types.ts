@@ -10,7 +10,7 @@ import type { NodeStateName } from '../core/node-faults.ts'
 export interface Nodes {
   readonly nodes: readonly NodeSummary[]
   /** The names of the nodes by the layout of their API, if they have different ones: writes are refused then. */
-  readonly mixture?: { readonly v3: readonly string[]; readonly v4: readonly string[] }
+  readonly mixture?: Readonly<Partial<Record<'v3' | 'v4' | 'v5', readonly string[]>>>
   /** Joined responses of this replica, newest first. */
   readonly joined: readonly JoinedResponse[]
   /** The other replicas. Absent without Redis; `null` if Redis is unreachable. */

@@ -20,6 +20,7 @@ import {
 import { NO_MASTER, UNKNOWN_NODE } from '../layouts/v4/content.ts'
 import { isAnsweredByNodeCache } from '../layouts/v4-contract.ts'
 import { notSent } from './call.ts'
+import { withoutClusterKey } from './cluster-key.ts'
 import { dialects } from './dialects.ts'
 import type { KindOf } from './kinds.ts'
 import type { NodeLimits } from './options.ts'
@@ -60,7 +61,7 @@ export function forward(options: ForwardOptions): Handler {
         const result = await (answered === undefined ? options.call(one) : lateResult(answered, one))
         if (result.ok) age = Math.max(age, result.response.age ?? 0)
         else if (late && result.fault === 'timeout' && result.late) late.call = { ...one, ...result.late }
-        return result
+        return withoutClusterKey(result, one, request, options.view)
       }
       const { response, translated } = await callCandidates({ ...options, call }, request, shared?.call)
       const { endpoint, caller } = request

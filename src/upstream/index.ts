@@ -1,5 +1,12 @@
 /** The nodes of the cluster behind two interfaces of the core: calls to nodes, and a view of their state. */
-import { type CallNode, type ClusterView, minorOf, type NodeInfo } from '../core/node-call.ts'
+import {
+  type CallNode,
+  type ClusterView,
+  isRelease5,
+  type LayoutMixture,
+  minorOf,
+  type NodeInfo,
+} from '../core/node-call.ts'
 import { withTimeout } from '../core/timing.ts'
 import { notSent } from './call.ts'
 import { Discovery } from './discovery.ts'
@@ -113,6 +120,8 @@ function createParts(options: ClusterOptions) {
     ...(settings.layout === 'auto' && { confirmLayout: (...question) => layouts.confirm(...question) }),
     onRecover: (node) => contacts.probe(node),
     onProbe: (node, probe) => layouts.note(node, probe),
+    onVersion: (node, version) => view.versions?.note(node, version),
+    releaseOf: (node) => view.releaseOf?.(node),
   })
   connected.prepare({}, options.nodes)
   connected.replace(options.nodes)
@@ -125,7 +134,7 @@ function createParts(options: ClusterOptions) {
       current.topology = createTopology(current.topology.settings, list)
     },
   })
-  const view = createView(current, { byName, layouts, discovery, settings })
+  const view: ClusterView = createView(current, { byName, layouts, discovery, settings })
   const contacts = new NodeContacts({ call, view, drained, nodes: byName, hasOwnCredentials, peers, clock, times })
   drains.onChange(({ drained, putBack }) => {
     // Calls in flight finish. The failures before a maintenance show nothing about the node after it.
@@ -139,7 +148,7 @@ function createParts(options: ClusterOptions) {
 /** The version of a node that was upgraded: its list has the new one within 30 s, and the node itself shows it at once. */
 const KNOWN_VERSION_MS = 60_000
 /** Each prepared hit depends on the lowest release. */
-const LOWEST_RELEASE_MS = 1_000
+const KNOWN_RELEASES_MS = 1_000
 
 interface ViewParts extends Pick<ConnectedNodes, 'byName'> {
   readonly layouts: Layouts
@@ -151,13 +160,20 @@ function createView(
   current: { readonly topology: Topology },
   { byName, layouts, discovery, settings: { layout, clock } }: ViewParts,
 ): ClusterView {
-  let lowest: { readonly topology: Topology; readonly until: number; readonly release: string | undefined } | undefined
+  let known: { readonly topology: Topology | undefined; readonly until: number } & ReleasesOfNodes = NOTHING_KNOWN
   const versionOf = (name: string): string | undefined => {
     const shown = byName.get(name)?.shownVersion
     return shown && shown.until > clock() ? shown.version : current.topology.byName.get(name)?.version
   }
   // A release that was read long ago decides rather than none.
   const latestVersionOf = (name: string) => versionOf(name) ?? byName.get(name)?.shownVersion?.version
+  const isFailing = (name: string) => byName.get(name)?.health.contact.failingSince !== undefined
+  const releases = (): ReleasesOfNodes => {
+    const { topology } = current
+    if (known.topology !== topology || known.until <= clock())
+      known = { topology, until: clock() + KNOWN_RELEASES_MS, ...releasesOf(topology, latestVersionOf, isFailing) }
+    return known
+  }
   return {
     nodes: () => current.topology.nodes,
     find: (name) => {
@@ -168,21 +184,18 @@ function createView(
     },
     master: () => current.topology.master,
     layoutOf: (name) => (layout === 'auto' ? byName.get(name)?.layout.value : layout),
-    ...(layout === 'auto' && { layoutMixture: () => layouts.mixture, confirmLayout: layouts.confirm }),
+    ...(layout === 'auto' && { confirmLayout: layouts.confirm }),
+    ...(layout !== 'v3' && { layoutMixture: () => layouts.mixture ?? releases().mixture }),
     versions: {
       of: versionOf,
       note: (name, version) => {
         const node = byName.get(name)
-        lowest = undefined
+        known = NOTHING_KNOWN
         if (node) node.shownVersion = { version, until: clock() + KNOWN_VERSION_MS }
       },
     },
-    lowestRelease: () => {
-      const { topology } = current
-      if (lowest?.topology !== topology || lowest.until <= clock())
-        lowest = { topology, until: clock() + LOWEST_RELEASE_MS, release: lowestOf(topology.nodes, latestVersionOf) }
-      return lowest.release
-    },
+    releaseOf: latestVersionOf,
+    releases,
     isSilent: (name) => byName.get(name)?.health.isSilent ?? false,
     isAvailable: (name) => byName.get(name)?.isAvailable ?? false,
     freeSlots: (name) => byName.get(name)?.freeSlots ?? 0,
@@ -192,13 +205,38 @@ function createView(
   }
 }
 
-function lowestOf(nodes: readonly NodeInfo[], versionOf: (name: string) => string | undefined): string | undefined {
-  const minors = nodes.flatMap(({ name }) => {
+interface ReleasesOfNodes {
+  readonly lowest?: string | undefined
+  readonly highest?: string | undefined
+  readonly mixture?: LayoutMixture
+}
+
+const NOTHING_KNOWN = { topology: undefined, until: 0 }
+
+/** `isFailing`: the latest call to a node has failed. In front of a master of release 5.0, such a worker has no API any more. */
+function releasesOf(
+  { nodes, master }: Topology,
+  versionOf: (name: string) => string | undefined,
+  isFailing: (name: string) => boolean,
+): ReleasesOfNodes {
+  const hasMasterOnly = isRelease5(versionOf(master.name))
+  const known = nodes.flatMap(({ name }) => {
     const release = versionOf(name)
     const minor = minorOf(release)
-    return minor === undefined ? [] : [{ release, minor }]
+    if (release === undefined || minor === undefined) return []
+    return hasMasterOnly && name !== master.name && isFailing(name) ? [] : [{ name, release, minor }]
   })
-  return minors.sort((a, b) => a.minor - b.minor)[0]?.release
+  known.sort((a, b) => a.minor - b.minor)
+  const [first, last] = [known[0]?.release, known.at(-1)?.release]
+  if (first === undefined || last === undefined) return {}
+  const ofRelease5 = (expected: boolean) =>
+    known.flatMap(({ name, release }) => (isRelease5(release) === expected ? [name] : []))
+  const isMixture = !isRelease5(first) && isRelease5(last)
+  return {
+    lowest: first,
+    highest: last,
+    ...(isMixture && { mixture: { v4: ofRelease5(false), v5: ofRelease5(true) } }),
+  }
 }
 
 function statusOf({ name, type, addressed }: NodeInfo, parts: Parts): NodeStatus {
@@ -236,7 +274,10 @@ function createConnecting(
 const NO_ADDRESS = { fault: 'unreachable', reason: 'noAddress' } as const
 
 /** What the calls to all nodes share. */
-type SharedParts = Pick<UpstreamNodeOptions, 'drained' | 'passedOn' | 'confirmLayout' | 'onRecover' | 'onProbe'>
+type SharedParts = Pick<
+  UpstreamNodeOptions,
+  'drained' | 'passedOn' | 'confirmLayout' | 'onRecover' | 'onProbe' | 'onVersion' | 'releaseOf'
+>
 
 /** The nodes with an address: created from the settings, reused over a reload, retired when the settings drop them. */
 class ConnectedNodes {

@@ -5,9 +5,16 @@
  */
 
 import { MAX_LIMIT } from '../collections/request.ts'
-import type { Endpoint } from '../contracts/endpoint.ts'
+import type { Endpoint, V4Endpoint } from '../contracts/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { ClusterView, Layout, NodeInfo } from '../core/node-call.ts'
+import {
+  type ClusterView,
+  describeMixture,
+  isInRelease,
+  isRelease5,
+  type Layout,
+  type NodeInfo,
+} from '../core/node-call.ts'
 import { type CopyState, type EdgeRequest, type EdgeWrite, nodeOf, type Stage } from '../core/request.ts'
 import type { Candidate } from '../layouts/dialect.ts'
 
@@ -27,7 +34,13 @@ export interface ClusterKind {
    * Rows that one call returns at most, whether the master returns those of all agents, and whether the edge converts them for
    * clients of the v3 contract.
    */
-  readonly reads: { readonly rowsPerCall: number; readonly joinsAgents: boolean; readonly convertsRows: boolean }
+  readonly reads: {
+    readonly rowsPerCall: number
+    readonly joinsAgents: boolean
+    readonly convertsRows: boolean
+    /** Fields that agents no longer have. Absent: none. */
+    readonly lostFields?: ReadonlySet<string>
+  }
 }
 
 /** All candidates share one deadline, so there are few. */
@@ -219,6 +232,33 @@ const v4: ClusterKind = {
   reads: { rowsPerCall: 5000, joinsAgents: true, convertsRows: true },
 }
 
+const LOST_FIELDS: ReadonlySet<string> = new Set([
+  ...['configSum', 'group_config_status', 'manager', 'mergedSum', 'node_name', 'os.build', 'os.codename', 'os.uname'],
+])
+
+/**
+ * Release 5.0: only the master has an API, so nothing fails over to a worker. During an upgrade, workers of releases 4 answer
+ * what it lacks.
+ */
+const v5: ClusterKind = {
+  ...v4,
+  reads: { ...v4.reads, lostFields: LOST_FIELDS },
+  route: (request, view) => {
+    const [first, ...workers] = routeByMaster(request, view)
+    const having = releasesOf(request.endpoint)
+    const has = ({ node }: Candidate) => isInRelease(having, view.releaseOf?.(node))
+    if (first === undefined || has(first)) return first === undefined ? [] : [first]
+    return workers.filter((worker) => !isRelease5(view.releaseOf?.(worker.node)) && has(worker))
+  },
+}
+
+/** Returns the releases whose nodes answer the requests of a record. */
+function releasesOf(endpoint: Endpoint): NonNullable<V4Endpoint['releases']> {
+  if (endpoint.contract === 'v4') return endpoint.releases ?? {}
+  const until = endpoint.translation?.until
+  return until === undefined ? {} : { until }
+}
+
 /** Returns the kind of the cluster now; to be asked once per request. */
 export type KindOf = (view: ClusterView) => ClusterKind
 
@@ -226,7 +266,8 @@ export function createKinds(distribution: 'manager' | 'edge'): KindOf {
   const v3 = distribution === 'manager' ? manager : edge
   return (view) => {
     const layout = layoutOfCluster(view)
-    const kind = layout === 'v4' ? v4 : v3
+    const ofV4 = () => (isRelease5(view.releaseOf?.(view.master().name)) ? v5 : v4)
+    const kind = layout === 'v4' ? ofV4() : v3
     return view.layoutMixture?.() === undefined ? kind : { ...kind, route: withoutOtherLayout(kind, layout) }
   }
 }
@@ -269,8 +310,6 @@ export function refuseWritesInMixture(view: Pick<ClusterView, 'layoutMixture'>):
   return (next) => async (request) => {
     const mixture = view.layoutMixture?.()
     if (mixture === undefined) return next(request)
-    const { v3, v4 } = mixture
-    const detail = ` (v3: ${v3.join(', ')}; v4: ${v4.join(', ')})`
-    throw new EdgeError(939, detail, { headers: { 'retry-after': RETRY_AFTER } })
+    throw new EdgeError(939, ` (${describeMixture(mixture)})`, { headers: { 'retry-after': RETRY_AFTER } })
   }
 }

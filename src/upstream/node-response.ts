@@ -5,7 +5,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { concatOwn } from '../core/long-values.ts'
-import type { Layout, NodeCall, NodeFailure, NodeResponse } from '../core/node-call.ts'
+import { isRelease5, type Layout, type NodeCall, type NodeFailure, type NodeResponse } from '../core/node-call.ts'
 import type { Failure, FailureReason, NodeFault } from '../core/node-faults.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
 import { ownField, parseJson } from '../core/values.ts'
@@ -256,8 +256,20 @@ export function isTimeoutInside({ status, body }: NodeResponse, name: string): b
   return code === SENDING_TIMEOUT || (code === EXECUTION_TIMEOUT && !isOwn(problem, name))
 }
 
-/** The call that the edge sends to a node that hangs. It is carried out by the process in question. */
-export const STATUS_PROBE = { path: '/manager/status', endpoint: 'GET /manager/status' } as const
+/** Calls that the process in question carries out: of releases 4, and of release 5.0. */
+const STATUS_PATHS = ['/manager/status', '/agents/summary/status'] as const
+
+/** A client may read what the probe of release 5.0 reads. */
+export function isStatusProbe({ endpoint, priority }: Pick<NodeCall, 'endpoint' | 'priority'>): boolean {
+  const [path, ofRelease5] = STATUS_PATHS
+  return endpoint === `GET ${path}` || (priority === 'own' && endpoint === `GET ${ofRelease5}`)
+}
+
+/** Returns the call that the edge sends to a node that hangs. */
+export function statusProbe(release: string | undefined): { readonly path: string; readonly endpoint: string } {
+  const path = STATUS_PATHS[isRelease5(release) ? 1 : 0]
+  return { path, endpoint: `GET ${path}` }
+}
 
 /** Calls that the API process of a node answers by itself: they succeed while the other process hangs. */
 const ANSWERED_WHILE_HANGING: ReadonlySet<string> = new Set([

@@ -1,6 +1,6 @@
 /** One node with an address: the state that its calls share. `stack.ts` has the order of what happens to a call. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ClusterView, Layout, NodeCall } from '../core/node-call.ts'
+import { type ClusterView, isRelease5, type Layout, type NodeCall } from '../core/node-call.ts'
 import { layoutRules } from '../layouts/dialect.ts'
 import { ANONYMOUS, notSent, type Send } from './call.ts'
 import { CallBudget } from './call-budget.ts'
@@ -32,6 +32,10 @@ export interface UpstreamNodeOptions extends ClusterSettings {
   readonly onRecover: (node: string) => void
   /** Called with what `GET /` has shown, whatever it was sent for. */
   readonly onProbe: (node: string, probe: Probe) => void
+  /** Called with the version in a response of the node. */
+  readonly onVersion: (node: string, version: string) => void
+  /** Returns the release of a node, also if it was read long ago; `undefined`: it was never read. */
+  readonly releaseOf: (node: string) => string | undefined
 }
 
 const LAYOUT_TIMEOUT_MS = 3_000
@@ -74,7 +78,9 @@ export class UpstreamNode {
         limiter.rejectQueued(rejection)
         if (begins) options.onEject?.(name)
       },
-      ...(options.credentials.mode === 'service' && { probeExecution: () => probeExecution(this.call, name) }),
+      ...(options.credentials.mode === 'service' && {
+        probeExecution: () => probeExecution(this.call, name, options.releaseOf(name)),
+      }),
       onRecover: () => options.onRecover(name),
       reserveAttempt: (pause) => reserveAttemptAt(name, pause, counters),
       probe: async (credentials) =>
@@ -91,6 +97,7 @@ export class UpstreamNode {
       tokens: () => this.#tokens,
       budget: this.#budgetInUse,
       showsProblems,
+      onVersion: (version) => options.onVersion(name, version),
     })
     this.call = this.#stack.call
   }
@@ -143,7 +150,8 @@ export class UpstreamNode {
   /** The tokens of the node; `undefined`: its layout has none. */
   get #tokens(): TokenCalls | undefined {
     if (!this.#rulesOr('v3').hasTokens) return undefined
-    const { clock, limits, accountOf, log, counters, loginInterval, hasEndedToken } = this.#options
+    const { clock, limits, accountOf, log, counters, loginInterval, hasEndedToken, releaseOf, setting, credentials } =
+      this.#options
     this.#tokenCalls ??= new TokenCalls({
       node: this.name,
       send: this.#stack.login,
@@ -153,6 +161,12 @@ export class UpstreamNode {
       sleep: (ms) => sleep(ms),
       interval: loginInterval,
       hasEnded: hasEndedToken,
+      release: () => releaseOf(this.name),
+      // With the credentials of callers, the first token shows the release, by which some calls are not sent.
+      onLogin: () => {
+        const isFirst = releaseOf(this.name) === undefined && credentials.mode === 'passthrough'
+        if (isFirst && setting.type === 'master') void this.recognise()
+      },
       log,
       counters,
     })
@@ -206,12 +220,23 @@ export class UpstreamNode {
 
   /**
    * Sends a probe past health and queue, on a new connection. A node of the v3 layout writes each call without
-   * credentials to its log as a failed login. One of the v4 layout does not, and a worker asks the master about each token.
+   * credentials to its log as a failed login. One of releases 4 does not, and a worker asks the master about each token.
+   * Release 5.0 answers ten calls a minute without a token.
    */
-  readonly #probe: Send = (call) => {
-    const account = this.#rulesOr('v3').hasTokens ? undefined : this.#options.accountOf(call)
-    const authorization = account ? { header: () => account.basic(), isRenewable: false } : ANONYMOUS
-    return this.#stack.probe({ ...call, connection: 'new', authorization })
+  readonly #probe: Send = async (call) => {
+    const tokens = this.#tokens
+    const account = tokens === undefined ? this.#options.accountOf(call) : undefined
+    const token = this.#probesCarryTokens ? tokens?.atHand() : undefined
+    const header = token === undefined ? account && (() => account.basic()) : () => token.header()
+    const authorization = header ? { header, isRenewable: false } : ANONYMOUS
+    const result = await this.#stack.probe({ ...call, connection: 'new', authorization })
+    if (!result.ok && result.fault === 'refusedCredentials' && token !== undefined) tokens?.atHand(token)
+    return result
+  }
+
+  get #probesCarryTokens(): boolean {
+    const release = this.#options.releaseOf(this.name)
+    return isRelease5(release) || (release === undefined && this.#options.setting.type === 'master')
   }
 
   status() {

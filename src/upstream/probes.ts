@@ -17,12 +17,12 @@ import { type NameAndPassword, ownField, parseJson } from '../core/values.ts'
 import { bodyOf, dataIn, layoutRules } from '../layouts/dialect.ts'
 import type { Send } from './call.ts'
 import type { ProbeOutcome } from './failure/suspicion.ts'
-import { STATUS_PROBE } from './node-response.ts'
+import { statusProbe } from './node-response.ts'
 
 /** A read that the edge sends for itself. `timeout` in milliseconds. */
 type OwnCall = Pick<
   NodeCall,
-  'node' | 'path' | 'endpoint' | 'caller' | 'credentials' | 'clientAddress' | 'token' | 'requestId'
+  'node' | 'path' | 'endpoint' | 'caller' | 'credentials' | 'clientAddress' | 'token' | 'anyToken' | 'requestId'
 > & {
   readonly timeout: number
   readonly signal?: AbortSignal
@@ -76,9 +76,9 @@ function layoutOfBody(body: Buffer): Layout | undefined {
 /** A node that hangs answers after ten seconds. */
 const HANG_PROBE_TIMEOUT_MS = 12_000
 
-/** Sends the probe that shows whether a node still hangs, through its health and its queue. */
-export function probeExecution(send: Send, node: string): Promise<NodeResult> {
-  const probe = { node, ...STATUS_PROBE, timeout: HANG_PROBE_TIMEOUT_MS, caller: 'probe', requestId: 'probe' }
+/** Sends the probe that shows whether a node of a release still hangs, through its health and its queue. */
+export function probeExecution(send: Send, node: string, release: string | undefined): Promise<NodeResult> {
+  const probe = { node, ...statusProbe(release), timeout: HANG_PROBE_TIMEOUT_MS, caller: 'probe', requestId: 'probe' }
   return send(createOwnCall(probe))
 }
 
@@ -90,6 +90,7 @@ interface VersionCall {
   readonly timeout: number
   readonly caller: string
   readonly credentials?: NameAndPassword
+  readonly anyToken?: true
 }
 
 /** Calls a node for its version, to check that it is reachable and accepts the credentials. */

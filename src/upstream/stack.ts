@@ -9,7 +9,7 @@ import { isAnswered } from '../core/node-faults.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
 import { type Deadline, startDeadline } from '../core/timing.ts'
 import type { Span, Trace } from '../core/trace.ts'
-import { layoutRules } from '../layouts/dialect.ts'
+import { layoutRules, versionIn } from '../layouts/dialect.ts'
 import { notSent, onEnd, routeOf, type Send, type UpstreamCall } from './call.ts'
 import { type CallBudget, UNKNOWN_WAIT_SECONDS } from './call-budget.ts'
 import { DRAINED, type DrainedNodes } from './drains.ts'
@@ -42,6 +42,8 @@ interface StackParts extends Pick<ClusterSettings, 'clock' | 'limits' | 'onCall'
   readonly budget: () => CallBudget | undefined
   /** Whether responses of the node show that it refuses calls. */
   readonly showsProblems: () => boolean
+  /** Called with the version in a response to `GET /`, whatever it was sent for. */
+  readonly onVersion: (version: string) => void
   /** Sends a call once. */
   readonly transport: { readonly send: Send }
 }
@@ -328,7 +330,7 @@ async function sendInSpan(call: UpstreamCall, trace: Trace, next: Send): Promise
 
 /** Counts everything that is sent to the node, retries, logins and probes included, in its budget of calls per minute. */
 const countCall =
-  ({ budget: budgetInUse, showsProblems, clock }: StackParts): Layer =>
+  ({ budget: budgetInUse, showsProblems, clock, onVersion }: StackParts): Layer =>
   (next) => {
     const sendCounted = async (call: UpstreamCall, budget: CallBudget | undefined): Promise<NodeResult> => {
       // Reads are paced when they start. A retry that waited for its turn would be a failure instead.
@@ -337,6 +339,8 @@ const countCall =
       const start = clock()
       const result = await next(call)
       if (!result.ok) return result
+      const version = call.endpoint === 'GET /' ? versionIn(result.response, 'v4') : undefined
+      if (version !== undefined) onVersion(version)
       const { node, status, type, body } = result.response
       const problem = problemOf(result.response, node)
       if (problem !== 'tooManyRequests') budget?.recordAnswer(clock() - start)

@@ -22,6 +22,8 @@ export interface NodeReads {
   readonly joinsAgents: boolean
   /** Whether the edge converts rows of the nodes for clients of the v3 contract. */
   readonly convertsRows: boolean
+  /** Fields that agents no longer have: a node refuses to select them, and to compare or sort by them. Absent: none. */
+  readonly lostFields?: ReadonlySet<string>
 }
 
 export const V3_READS: NodeReads = { rowsPerCall: 1000, joinsAgents: false, convertsRows: false }
@@ -239,10 +241,22 @@ export function rowSourceOf(request: EdgeRead, reads: NodeReads): Source | undef
   if (nodeOf(request) !== undefined || request.waitForComplete) return undefined
   const policy = compilePolicy(request.endpoint)
   if (typeof policy === 'string' || policy.rows === undefined) return undefined
-  const source = collectionContracts[request.endpoint.contract].sourceOf(policy.rows)
+  const source = withoutFields(collectionContracts[request.endpoint.contract].sourceOf(policy.rows), reads.lostFields)
   if (policy.isJoined) return { ...source, alwaysSelected: NAMED_IN_JOINED_ROWS } as Source
   const converted = conversionOf(request, reads)
   return converted === undefined ? source : convertedSource(source, ...converted)
+}
+
+const sourcesWithoutFields = new WeakMap<Source, Source>()
+
+function withoutFields(source: Source, lost: NodeReads['lostFields']): Source {
+  if (lost === undefined || source.engine !== 'database' || !Object.hasOwn(source.fields, 'node_name')) return source
+  const known = sourcesWithoutFields.get(source)
+  if (known !== undefined) return known
+  const fields = Object.fromEntries(Object.entries(source.fields).filter(([name]) => !lost.has(name)))
+  const reduced = { ...source, fields }
+  sourcesWithoutFields.set(source, reduced)
+  return reduced
 }
 
 /** Returns the rows that the edge converts from those of a node; `undefined`: it does not convert them. */
@@ -272,9 +286,9 @@ export function derivationOf(request: EdgeRead, now: Date, reads: NodeReads): De
   return isComputableOfConverted(joined ? asked : request.query, ...converted) ? { source, collection } : undefined
 }
 
-/** Nodes refuse a parameter that their release lacks, and the release may be unknown. */
+/** Nodes refuse a parameter that their release lacks yet, and the release may be unknown. */
 function dependsOnRelease({ endpoint, query }: EdgeRead): boolean {
-  return Object.keys(query).some((name) => endpoint.query[name]?.value?.releases !== undefined)
+  return Object.keys(query).some((name) => endpoint.query[name]?.value?.releases?.since !== undefined)
 }
 
 function isJoined({ endpoint }: EdgeRead): boolean {

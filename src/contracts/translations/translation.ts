@@ -7,7 +7,7 @@
  */
 
 /** A release of the v4 layout, as major and minor version. */
-export type Release = `4.${number}`
+export type Release = `${4 | 5}.${number}`
 
 export interface Translation {
   /** Why the rules are as they are, for the reader. */
@@ -27,6 +27,8 @@ export interface Translation {
    * query or the body). Absent: the error of the kind of the parameter, as the edge itself answers it.
    */
   readonly refused?: Readonly<Record<string, ErrorRule>>
+  /** The last release whose nodes answer it. Absent: it is not gone. */
+  readonly until?: Release
 }
 
 /**
@@ -100,6 +102,8 @@ export interface ParamRule {
   readonly ignored?: true
   /** Nodes of earlier releases lack the parameter: for them it is `byEdge`. */
   readonly since?: Release
+  /** Nodes of later releases lack the parameter: in front of them the request is not possible. */
+  readonly until?: Release
   /** The error of the v3 layout if the parameter is absent; the node does not demand it, or with another error. */
   readonly required?: number
   /** The error of the v3 layout whenever the parameter is present. */
@@ -258,6 +262,8 @@ export type ValueRule =
   | 'longDate'
   | 'agentStatus'
   | 'daemon'
+  /** `{running: true, …}` as `running`. */
+  | 'daemonState'
   | 'integer'
   /** A date, or ND if there is none. */
   | 'scanTime'

@@ -41,10 +41,10 @@ export const agentReads: readonly V4Endpoint[] = [
       'q',
       {
         older_than: param('last seen before', text('timeframe')),
-        group_config_status: param(
-          'whether the agents have the configuration of their groups',
-          since('4.5', oneOf('synced', 'not synced')),
-        ),
+        group_config_status: param('whether the agents have the configuration of their groups', {
+          ...oneOf('synced', 'not synced'),
+          releases: { since: '4.5', until: '4.14' },
+        }),
       },
       'distinct@4.7',
     ),
@@ -170,6 +170,11 @@ const restarting = {
   rights: ['agent:restart on agent:id:{agent_list}'],
   target: master('several'),
   invalidates: ['agent:*', ...liveAgents],
+} as const
+const reloading = {
+  ...restarting,
+  releases: { since: '5.0' },
+  rights: ['agent:reload on agent:id:{agent_list}'],
 } as const
 /** Unknown agents, the manager itself, agents that are not active. */
 const NOT_ACTIVE = [1701, 1703, 1707]
@@ -297,5 +302,18 @@ export const agentWrites: readonly V4Endpoint[] = [
     ...restarting,
     withoutLost: { list: 'agents_list', ...withoutRestarted },
     query: query('agents_list'),
+  }),
+  write('PUT', '/agents/reload', 'Have agents read their configuration again', {
+    ...reloading,
+    query: query('agents_list'),
+  }),
+  write('PUT', '/agents/:agent_id/reload', 'Have an agent read its configuration again', {
+    ...reloading,
+    target: master('agentOwner'),
+    invalidates: ['agent:{agent_id}', ...liveAgents],
+  }),
+  write('PUT', '/agents/group/:group_id/reload', 'Have the agents of a group read their configuration again', {
+    ...reloading,
+    rights: ['group:read on group:id:{group_list}', ...reloading.rights],
   }),
 ]

@@ -2,8 +2,9 @@
 import type { V4Endpoint } from '../endpoint.ts'
 import { cacheIn } from '../schemas/shared.ts'
 import { agentStatus, file, json, master, param, query, read, required, rows, write } from './shared.ts'
-import { list, oneOf, text } from './value.ts'
+import { list, oneOf, text, wordsIn } from './value.ts'
 
+const ofRootkits = wordsIn({ until: '4.14' }, 'rootkit_files rootkit_trojans')
 const common = { section: 'Groups', target: master() } as const
 const reading = { ...common, permission: 'groups:read', rights: ['group:read on group:id:{group_list}'] } as const
 const ofFile = {
@@ -11,7 +12,12 @@ const ofFile = {
   permission: 'groups:read',
   secret: 'possible',
   target: master(),
-  query: { type: param('type of the file', list(oneOf('conf', 'rootkit_files', 'rootkit_trojans', 'rcl'))) },
+  query: {
+    type: param(
+      'type of the file',
+      list({ ...oneOf('conf', 'rootkit_files', 'rootkit_trojans', 'rcl'), wordReleases: ofRootkits }),
+    ),
+  },
   cache: { never: 'files of groups may contain credentials' },
 } as const
 

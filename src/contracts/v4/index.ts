@@ -4,13 +4,14 @@ import { agentReads, agentWrites } from './agents.ts'
 import { groups } from './groups.ts'
 import { experimental, inventory } from './inventory.ts'
 import { cluster, nodes } from './nodes.ts'
+import { upToLastRelease } from './release-5.ts'
 import { mitre, ruleset } from './ruleset.ts'
 import { scans } from './scans.ts'
 import { securityReads, securityWrites } from './security.ts'
 import { edge, service } from './service.ts'
 import { master } from './shared.ts'
 
-export const v4Contract: readonly V4Endpoint[] = Object.freeze([
+const records: readonly V4Endpoint[] = [
   ...service,
   ...agentWrites,
   ...agentReads,
@@ -25,7 +26,9 @@ export const v4Contract: readonly V4Endpoint[] = Object.freeze([
   ...securityReads,
   ...securityWrites,
   ...edge,
-])
+]
+
+export const v4Contract: readonly V4Endpoint[] = Object.freeze(records.map(upToLastRelease))
 
 /** Returns the records where clients log in as users of the manager: the node logs them out, and so ends their tokens. */
 export function withManagerUsers(records: readonly V4Endpoint[]): readonly V4Endpoint[] {

@@ -4,8 +4,8 @@
  */
 import type { CachePolicy, V4Endpoint, V4Read } from '../endpoint.ts'
 import { cacheIn, neverStale, staleWhileHot } from '../schemas/shared.ts'
-import { file, master, param, query, read, rows, word, write } from './shared.ts'
-import { bool, integer, list, oneOf, text, wordOf } from './value.ts'
+import { file, laterSymbols, master, param, query, read, rows, write } from './shared.ts'
+import { bool, integer, list, oneOf, text, wordOf, wordsIn } from './value.ts'
 
 const readingCluster = { section: 'Cluster', permission: 'cluster:read', target: master() } as const
 const status = {
@@ -84,6 +84,13 @@ export const cluster: readonly V4Endpoint[] = [
     target: master('several'),
     withoutLost: { list: 'nodes_list', message: 'Could not send reload request to some specified nodes' },
     invalidates: ['node:*', 'collection:nodes', 'cluster', 'rules', 'decoders', 'lists'],
+  }),
+  write('PUT', '/cluster/reload', 'Have nodes read their configuration again', {
+    ...restartingNodes,
+    releases: { since: '5.0' },
+    target: master('several'),
+    withoutFlags: ['wait_for_complete'],
+    invalidates: ['node:*', 'collection:nodes', 'cluster', 'validation'],
   }),
 ]
 
@@ -164,6 +171,11 @@ const ofConfiguration: Query = query('raw', {
       vulnerability-detection indexer aws-s3 azure-logs cis-cat docker-listener open-scap osquery syscollector
       vulnerability-detector`),
     wordReleases: {
+      ...wordsIn(
+        { until: '4.14' },
+        `agentless database_output email_alerts integration labels localfile rootcheck ruleset sca syscheck
+        syslog_output aws-s3 azure-logs cis-cat docker-listener open-scap osquery`,
+      ),
       'vulnerability-detection': { since: '4.8' },
       indexer: { since: '4.8' },
       'vulnerability-detector': { until: '4.7' },
@@ -177,14 +189,24 @@ const ofLogs: Query = query(
   'sort',
   'search',
   {
-    tag: word('daemon that wrote the entries'),
+    tag: laterSymbols('daemon that wrote the entries'),
     level: param('level of the entries', oneOf('critical', 'debug', 'debug2', 'error', 'info', 'warning')),
   },
   'q',
   'select@4.7',
   'distinct@4.7',
 )
-const daemons = param('names of daemons', list(oneOf('wazuh-analysisd', 'wazuh-remoted', 'wazuh-db')))
+const daemons = param(
+  'names of daemons',
+  list({
+    ...wordOf(`
+      wazuh-analysisd wazuh-remoted wazuh-db wazuh-manager-analysisd wazuh-manager-remoted wazuh-manager-db`),
+    wordReleases: {
+      ...wordsIn({ until: '4.14' }, 'wazuh-analysisd wazuh-remoted wazuh-db'),
+      ...wordsIn({ since: '5.0' }, 'wazuh-manager-analysisd wazuh-manager-remoted wazuh-manager-db'),
+    },
+  }),
+)
 
 const facts: readonly Fact[] = [
   {

@@ -2,7 +2,7 @@
 import type { Param, V4Endpoint } from '../endpoint.ts'
 import { anyNode, cacheIn } from '../schemas/shared.ts'
 import { json, master, param, query, read, required, rows, write } from './shared.ts'
-import { bool, integer, list, object, oneOf, text, type Value, wordOf } from './value.ts'
+import { bool, integer, list, object, oneOf, text, type Value, wordOf, wordsIn } from './value.ts'
 
 const section = 'Security'
 const reading = {
@@ -112,10 +112,12 @@ export const securityReads: readonly V4Endpoint[] = [
   read('/security/resources', 'List the resources of permissions', {
     ...ofEveryNode,
     query: {
-      resource: param(
-        'resource',
-        wordOf('*:* agent:group agent:id group:id node:id decoder:file list:file rule:file policy:id role:id user:id'),
-      ),
+      resource: param('resource', {
+        ...wordOf(
+          '*:* agent:group agent:id group:id node:id decoder:file list:file rule:file policy:id role:id user:id',
+        ),
+        wordReleases: wordsIn({ until: '4.14' }, 'decoder:file list:file rule:file'),
+      }),
     },
   }),
   listOf('/security/users', 'List users', ['user_ids', idsOf('users', 'User ID', 'user_ids')]),

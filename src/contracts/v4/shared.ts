@@ -14,7 +14,7 @@ import type {
 } from '../endpoint.ts'
 import { complete, type OwnParams, type Sketch } from '../record.ts'
 import type { Release } from '../translations/translation.ts'
-import { bool, integer, list, oneOf, type Releases, since, text, type Value, wordOf } from './value.ts'
+import { bool, integer, list, oneOf, type Releases, since, text, until, type Value, wordOf, wordsIn } from './value.ts'
 
 /** Fields that a record may omit. */
 type Omitted = 'contract' | 'method' | 'path' | 'summary' | 'params' | 'query' | 'secret' | 'response'
@@ -115,19 +115,29 @@ const agentId: Param = { ...param('id of the agent', text('numbers', { minLength
 /** The parameters of paths that mean the same in each path. */
 const pathParams = {
   agent_id: agentId,
-  component: param(
-    'component',
-    wordOf(`
+  component: param('component', {
+    ...wordOf(`
       agent agentless analysis auth com csyslog integrator logcollector mail monitor request syscheck wazuh-db
-      wmodules`),
-  ),
-  configuration: param(
-    'configuration of the component',
-    wordOf(`
+      wazuh-manager-db wmodules`),
+    wordReleases: {
+      ...wordsIn(
+        { until: '4.14' },
+        'agent agentless analysis com csyslog integrator logcollector mail syscheck wazuh-db',
+      ),
+      'wazuh-manager-db': { since: '5.0' },
+    },
+  }),
+  configuration: param('configuration of the component', {
+    ...wordOf(`
       client buffer labels internal anti_tampering agentless global active_response alerts command rules decoders
       auth logging reports active-response cluster csyslog integration localfile socket remote syscheck rootcheck
       wdb wmodules rule_test`),
-  ),
+    wordReleases: wordsIn(
+      { until: '4.14' },
+      `active-response active_response agentless alerts anti_tampering buffer client cluster command csyslog decoders
+      integration labels localfile logging reports rootcheck rule_test rules socket syscheck`,
+    ),
+  }),
   file_name: param('name of the file', text('alphanumeric')),
   group_id: param('name of the group', text('group_names')),
   node_id: param('name of the node', text('names')),
@@ -199,16 +209,20 @@ export const agentStatus = param(
 
 /** Which agents a list has. */
 export const agentFilters: Params = {
+  'os.type': param('type of the operating system', since('5.0', text('alphanumeric'))),
   'os.platform': word('platform of the operating system'),
-  'os.version': word('version of the operating system'),
+  'os.version': laterSymbols('version of the operating system'),
+  'os.major': param('major version of the operating system', since('5.0', text('numbers'))),
+  'os.minor': param('minor version of the operating system', since('5.0', text('numbers'))),
+  'os.arch': param('architecture of the operating system', since('5.0', text('alphanumeric'))),
   'os.name': word('name of the operating system'),
-  manager: word('name of the manager that the agent reports to'),
+  manager: param('name of the manager that the agent reports to', until('4.14', text('alphanumeric'))),
   version: word('release of the agent'),
   group: param(
     'name of a group of the agent',
     text('group_names', { description: 'Group name', reference: 'agent_group' }),
   ),
-  node_name: param('name of the node that the agent reports to', text('names')),
+  node_name: param('name of the node that the agent reports to', until('4.14', text('names'))),
   name: word('name of the agent'),
   ip: word('address of the agent'),
   registerIP: word('address with which the agent was registered'),
@@ -216,6 +230,11 @@ export const agentFilters: Params = {
 
 export function word(role: string): Param {
   return param(role, text('alphanumeric'))
+}
+
+/** Returns the parameter of a word that may have symbols from release 5.0 on. */
+export function laterSymbols(role: string): Param {
+  return param(role, text('alphanumeric', { laterFormat: { since: '5.0', format: 'alphanumeric_symbols' } }))
 }
 
 /** Returns the parameter of a text with symbols. */

@@ -52,6 +52,8 @@ interface Described {
 export interface Text extends Described {
   readonly type: 'string'
   readonly format?: Format
+  /** The format from a release on. */
+  readonly laterFormat?: { readonly since: Release; readonly format: Format }
   /** The only texts that are valid. */
   readonly words?: readonly string[]
   /** Of words that only some releases have. */
@@ -122,7 +124,22 @@ export function object(members?: Readonly<Record<string, Value>>): Values {
   return { type: 'object', ...(members && { members }) }
 }
 
-/** Returns the value as only some releases have it. */
-export function since<V extends Value>(release: NonNullable<Releases['since']>, value: V): V {
+/** Returns the value as only the releases from this one on have it. */
+export function since<V extends Value>(release: Release, value: V): V {
   return { ...value, releases: { since: release } }
+}
+
+/** Returns the value as only the releases up to this one have it. */
+export function until<V extends Value>(release: Release, value: V): V {
+  return { ...value, releases: { until: release } }
+}
+
+/** Returns the releases of words, which blanks separate. */
+export function wordsIn(releases: Releases, words: string): Readonly<Record<string, Releases>> {
+  return Object.fromEntries(
+    words
+      .trim()
+      .split(/\s+/)
+      .map((word) => [word, releases]),
+  )
 }

@@ -52,9 +52,10 @@ function wrongType(type: string, place: Place, name: string): EdgeError {
   return badRequest(`Wrong type, expected '${type}' for ${place} parameter '${name}'`)
 }
 
-/** Leaves out words that only other releases have. */
+/** Leaves out words that only other releases have, and takes the format of the release. */
 function ofRelease(value: Text, isInRelease: IsInRelease): Text {
-  const { words, wordReleases } = value
+  const { words, wordReleases, laterFormat } = value
+  if (laterFormat !== undefined && isInRelease(laterFormat)) return { ...value, format: laterFormat.format }
   if (words === undefined || wordReleases === undefined) return value
   return { ...value, words: words.filter((word) => isInRelease(wordReleases[word])) }
 }
@@ -122,7 +123,7 @@ function failed(instance: unknown, [keyword, words]: Fault, value: Text | Numeri
 function schemaOf(value: Text | Numeric): object {
   const { type, releases: _, ...others } = value
   if (value.type !== 'string') return { type, format: value.type === 'integer' ? 'int32' : 'float', ...others }
-  const { words, wordReleases: __, description, reference, ...limits } = others as Omit<Text, 'type'>
+  const { words, wordReleases: __, laterFormat: ___, description, reference, ...limits } = others as Omit<Text, 'type'>
   return {
     type,
     ...(words && { enum: words }),

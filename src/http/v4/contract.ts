@@ -4,11 +4,11 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Endpoint, Param } from '../../contracts/endpoint.ts'
+import type { Endpoint, Param, V4Endpoint } from '../../contracts/endpoint.ts'
 import { bool } from '../../contracts/v4/value.ts'
 import { describedBody } from '../../core/endpoint-names.ts'
-import { EdgeError, Problem, suggestionHeaders } from '../../core/errors.ts'
-import { MAX_SEARCH_BYTES, minorOf } from '../../core/node-call.ts'
+import { EdgeError, goneProblem, notFoundProblem, Problem, suggestionHeaders } from '../../core/errors.ts'
+import { isInRelease, isRelease5, MAX_SEARCH_BYTES, minorOf } from '../../core/node-call.ts'
 import { NO_BODY } from '../../core/request.ts'
 import { isObject } from '../../core/values.ts'
 import { checkCoding } from '../content-coding.ts'
@@ -23,15 +23,7 @@ import {
 import { canonicalText, decodeText, printable, type Values } from '../parameters.ts'
 import { parseStrictValue } from '../strict-json.ts'
 import { checkFields, checkParam, type IsInRelease, invalidFields, printedStart } from './check-values.ts'
-import {
-  badRequest,
-  methodNotAllowed,
-  notFound,
-  problemOf,
-  sendProblem,
-  takesPassword,
-  unauthorized,
-} from './problem.ts'
+import { badRequest, methodNotAllowed, problemOf, sendProblem, takesPassword, unauthorized } from './problem.ts'
 import { factsOf, type ReleaseFacts } from './release-facts.ts'
 
 const router: RouterOptions = {
@@ -44,13 +36,14 @@ const router: RouterOptions = {
 interface V4ContractOptions {
   readonly catalogue: readonly Endpoint[]
   /**
-   * Returns the lowest release of the nodes, such as `4.5.4`; `undefined`: not known, so names of all releases are valid, and
-   * the facts are those of the first one.
+   * Returns the lowest and the highest release of the nodes, such as `4.5.4`. Absent: not known, so names of all releases are
+   * valid, and the facts are those of the first one.
    */
-  readonly release: () => string | undefined
+  readonly releases: () => { readonly lowest?: string | undefined; readonly highest?: string | undefined }
 }
 
-export function v4Contract({ catalogue, release }: V4ContractOptions) {
+export function v4Contract({ catalogue, releases }: V4ContractOptions) {
+  const release = () => releases().lowest
   return (settings: () => HttpSettings): HttpContract => {
     let known = knownOf(undefined)
     const current = () => {
@@ -58,22 +51,24 @@ export function v4Contract({ catalogue, release }: V4ContractOptions) {
       if (named !== known.release) known = knownOf(named)
       return known
     }
-    const isInRelease: IsInRelease = ({ since, until } = {}) => {
-      const { minor } = current()
-      if (minor === undefined) return true
-      return (minorOf(since) ?? 0) <= minor && minor <= (minorOf(until) ?? Number.POSITIVE_INFINITY)
+    const isValid: IsInRelease = (having) => isInRelease(having, current().release)
+    const isOfRelease5 = ({ releases: having }: V4Endpoint) => {
+      const { highest } = releases()
+      return isRelease5(highest) && isInRelease(having, highest)
     }
     const methodsOf = ({ method }: Endpoint) => [method]
     const routes = {
       findRoute: routeFinder({ catalogue, router, methodsOf }),
-      isServed: (endpoint: Endpoint) => endpoint.contract === 'v4' && isInRelease(endpoint.releases),
+      // During an upgrade, an operation that some nodes have is sent to these.
+      isServed: (endpoint: Endpoint) =>
+        endpoint.contract === 'v4' && (isValid(endpoint.releases) || isOfRelease5(endpoint)),
     }
     const checkUrl: HttpContract['checkUrl'] = (endpoint, params, query, headers) => {
-      checkNames(endpoint, query, isInRelease)
-      checkValues(endpoint.query, query, 'query', isInRelease)
+      checkNames(endpoint, query, isValid)
+      checkValues(endpoint.query, query, 'query', isValid)
       if (settings().cluster.guards?.longSearch === true) checkSearch(endpoint, query)
-      checkValues(flagsOf(endpoint), query, 'query', isInRelease)
-      checkValues(endpoint.params, params, 'path', isInRelease)
+      checkValues(flagsOf(endpoint), query, 'query', isValid)
+      checkValues(endpoint.params, params, 'path', isValid)
       if (headers !== undefined) checkBodyType(endpoint, headers['content-type'] ?? UNTYPED, current().facts)
     }
     return {
@@ -89,13 +84,13 @@ export function v4Contract({ catalogue, release }: V4ContractOptions) {
         // Of the route of a plugin, which the contract knows nothing of.
         if (permission !== undefined) return
         checkPath(url, current().facts, (path) => methodsAt(routes, path).length > 0)
-        if (endpoint === undefined) throw wrongRoute(methodsAt(routes, url))
-        if (!routes.isServed(endpoint)) throw notFound()
+        if (endpoint === undefined || !routes.isServed(endpoint))
+          throw wrongRoute(methodsAt(routes, url), endpoint, release())
         checkScheme(raw.headers, endpoint)
       },
       parseQuery: (url, endpoint) => parseQuery(url, endpoint, settings(), current().facts),
       served: (endpoint) => {
-        if (endpoint === undefined || !routes.isServed(endpoint)) throw notFound()
+        if (endpoint === undefined || !routes.isServed(endpoint)) throw wrongRoute([], endpoint, release())
         if (endpoint.experimental && !settings().cluster.experimental) throw experimentalDisabled()
         return endpoint
       },
@@ -127,15 +122,21 @@ export function v4Contract({ catalogue, release }: V4ContractOptions) {
         return { kind, type: isXml ? 'application/xml' : 'application/octet-stream', bytes: body as Buffer }
       },
       errorOf: problemOf,
-      notFound,
+      notFound: () => notFoundProblem(),
       sendError: sendProblem,
     }
   }
 }
 
-/** Returns the error for a path with these methods, of which the request has none. */
-function wrongRoute(methods: readonly string[]): EdgeError {
-  return methods.length === 0 ? notFound() : methodNotAllowed({ allow: methods.join(', ') })
+/**
+ * Returns the error for a path with these methods, of which the request has none. The title of what the release no longer
+ * has says so: such a request is not sent to a node.
+ */
+function wrongRoute(methods: readonly string[], endpoint?: Endpoint, release?: string): EdgeError {
+  if (methods.length > 0) return methodNotAllowed({ allow: methods.join(', ') })
+  if (endpoint?.contract !== 'v4' || !isRelease5(release) || endpoint.releases?.until === undefined)
+    return notFoundProblem()
+  return goneProblem(endpoint.releases.until, endpoint.replacedBy)
 }
 
 function knownOf(release: string | undefined) {
@@ -148,7 +149,7 @@ function checkPath(url: string, facts: ReleaseFacts, isServed: (path: string) =>
   if (url.startsWith('//') && facts.slashesAtStart === 'redirected') throw movedTo(308, url.replace(/^\/+/, '/'))
   const mark = url.indexOf('?')
   const path = mark < 0 ? url : url.slice(0, mark)
-  if (facts.encodedSlash === 'notFound' && /%2f/i.test(path)) throw notFound()
+  if (facts.encodedSlash === 'notFound' && /%2f/i.test(path)) throw notFoundProblem()
   if (path.length < 2 || !path.endsWith('/') || facts.slashAtEnd === 'ignored') return
   let end = path.length
   while (path[end - 1] === '/') end -= 1
@@ -235,10 +236,10 @@ function isTrue(text: string | undefined): boolean {
 }
 
 /** Throws 400 for names that the release does not have, and for mandatory ones that are missing. */
-function checkNames(endpoint: Endpoint, query: Values, isInRelease: IsInRelease): void {
+function checkNames(endpoint: Endpoint, query: Values, isValid: IsInRelease): void {
   const isKnown = (name: string): boolean => {
     if (FLAGS.includes(name)) return takesFlag(endpoint, name)
-    return Object.hasOwn(endpoint.query, name) && isInRelease(endpoint.query[name]?.value?.releases)
+    return Object.hasOwn(endpoint.query, name) && isValid(endpoint.query[name]?.value?.releases)
   }
   const extra = Object.keys(query).filter((name) => !isKnown(name))
   const [first] = extra
@@ -252,13 +253,13 @@ function checkValues(
   described: Readonly<Record<string, Param>>,
   values: Values,
   place: 'query' | 'path',
-  isInRelease: IsInRelease,
+  isValid: IsInRelease,
 ): void {
   for (const [name, param] of Object.entries(described)) {
     const { ignoresCase } = param
-    const text = ignoresCase && isInRelease(ignoresCase) ? values[name]?.toLowerCase() : values[name]
+    const text = ignoresCase && isValid(ignoresCase) ? values[name]?.toLowerCase() : values[name]
     if (text === '') throw badRequest(`Query parameter '${name}' is empty. Leave it out if it shall not limit anything`)
-    if (text !== undefined) values[name] = checkParam(param, { name, text, place }, isInRelease)
+    if (text !== undefined) values[name] = checkParam(param, { name, text, place }, isValid)
     else if (param.required !== undefined) throw badRequest(`Missing ${place} parameter '${name}'`)
   }
 }

@@ -69,10 +69,6 @@ function contentsOf(error: EdgeError): object {
   return { title, detail: error.message, ...(code !== undefined && { error: code }) }
 }
 
-export function notFound(): EdgeError {
-  return new Problem(603, { title: 'Not Found', detail: '404: Not Found' })
-}
-
 export function methodNotAllowed(headers: Readonly<Record<string, string>>): EdgeError {
   return new Problem(905, { title: 'Method Not Allowed', detail: '405: Method Not Allowed', headers })
 }

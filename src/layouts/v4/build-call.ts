@@ -8,7 +8,7 @@ import { parseSort } from '../../collections/order.ts'
 import { v4Name, v4Value, wordOf } from '../../collections/v4-names.ts'
 import type { BodyRule, CallTemplate, Order, ParamRule } from '../../contracts/translations/translation.ts'
 import { EdgeError } from '../../core/errors.ts'
-import { MAX_SEARCH_BYTES } from '../../core/node-call.ts'
+import { isInRelease, isRelease5, MAX_SEARCH_BYTES } from '../../core/node-call.ts'
 import { fieldsOf, uploadOf } from '../../core/request.ts'
 import { ownEntry } from '../../core/values.ts'
 import { formatBody } from '../dialect.ts'
@@ -41,6 +41,7 @@ export function buildCall(conversation: Conversation): Question {
   checkPath(conversation)
   checkSize(conversation)
   checkPresence(rules, query)
+  checkRelease(rules, conversation)
   checkSearch(query.search)
   const sent = Object.keys(endpoint.query).filter((name) => {
     const { ignored, as = name } = rules[name] ?? {}
@@ -52,7 +53,8 @@ export function buildCall(conversation: Conversation): Question {
   const needsEdge = template.allRows === true || sent.some(isByEdge)
   const parameters: Record<string, string> = {}
   const byEdge: Record<string, string> = {}
-  const { path, fixed = {} } = (conversation.isElsewhere && template.elsewhere) || template
+  const isElsewhere = template.path.startsWith('{node}') ? conversation.hasClusterPathsOnly : conversation.isElsewhere
+  const { path, fixed = {} } = (isElsewhere && template.elsewhere) || template
   for (const [name, value] of Object.entries(fixed)) parameters[name] = conversation.fill(value)
   for (const name of sent) {
     const value = query[name] ?? ''
@@ -100,6 +102,19 @@ function checkPresence(rules: Readonly<Record<string, ParamRule>>, query: Readon
   }
 }
 
+/** Throws 938 for a parameter that the release of the node no longer has. */
+function checkRelease(
+  rules: Readonly<Record<string, ParamRule>>,
+  { request: { query }, node, release }: Conversation,
+): void {
+  const gone = Object.keys(query).find((name) => !isInRelease(untilOf(rules[name]), release))
+  if (gone !== undefined) throw new EdgeError(938, ` (${node}: release ${release} has no parameter ${gone})`)
+}
+
+function untilOf({ until }: ParamRule = {}): { readonly until?: string } {
+  return until === undefined ? {} : { until }
+}
+
 function checkSearch(search: string | undefined): void {
   if (search !== undefined && Buffer.byteLength(search) > MAX_SEARCH_BYTES) {
     throw new EdgeError(612, `. Valid values: at most ${MAX_SEARCH_BYTES} bytes.  Field: search`)
@@ -122,12 +137,12 @@ function addParameter(
   parameters: Record<string, string>,
   name: string,
   value: string,
-  { rows, translation: { call, response } }: Conversation,
+  { rows, release, translation: { call, response } }: Conversation,
 ): void {
   const rule = call.params?.[name] ?? {}
   const words = value.toLowerCase().split(',')
   if (rule.omitted?.some((word) => words.includes(word))) return
-  const translated = v4Value(name, value, rows) ?? formatValue(value, rule)
+  const translated = v4Value(name, value, rows) ?? formatValue(value, rule, release)
   // The node ignores a parameter without a value, also one that it does not know.
   if (translated === '') return
   const added = name === 'select' && response.kind === 'one' ? Object.keys(response.equal ?? {}) : []
@@ -141,7 +156,7 @@ function withNames(list: string, names: readonly string[]): string {
   return names.length === 0 ? list : [...new Set([...list.split(','), ...names])].join(',')
 }
 
-function formatValue(value: string, { words, format }: ParamRule): string {
+function formatValue(value: string, { words, format }: ParamRule, release?: string): string {
   switch (format) {
     case 'flag':
       return 'true'
@@ -150,7 +165,9 @@ function formatValue(value: string, { words, format }: ParamRule): string {
     case 'date':
       return value.replace(/^(\d{4})(\d{2})(\d{2})$/, '$1-$2-$3')
     case 'daemon':
-      return value.replace(/^ossec-/, 'wazuh-')
+      return isRelease5(release)
+        ? value.replace(/^(?:ossec|wazuh)-(?!manager-)/, 'wazuh-manager-')
+        : value.replace(/^ossec-/, 'wazuh-')
     case 'sign':
       return value.startsWith('-') ? '-' : ''
     default:

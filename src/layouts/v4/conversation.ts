@@ -1,7 +1,14 @@
 /** What a plan of the v4 layout works with: one request, and calls to one node on its behalf. */
 import type { CallTemplate, RowRule, Translation } from '../../contracts/translations/translation.ts'
 import { EdgeError } from '../../core/errors.ts'
-import type { NamedRead, NodeCall, NodeFailure, NodeResponse, PassedOnTo } from '../../core/node-call.ts'
+import {
+  isRelease5,
+  type NamedRead,
+  type NodeCall,
+  type NodeFailure,
+  type NodeResponse,
+  type PassedOnTo,
+} from '../../core/node-call.ts'
 import { describeFailure } from '../../core/node-faults.ts'
 import { type EdgeRequest, nodeOf, priceOfRead } from '../../core/request.ts'
 import { ownEntry } from '../../core/values.ts'
@@ -124,6 +131,21 @@ export class Conversation {
   /** The version of the asked node, as far as it is known. */
   get version(): string | undefined {
     return this.#tools.view.versions?.of(this.node)
+  }
+
+  /** The release of the asked node, also if it was read long ago. */
+  get release(): string | undefined {
+    return this.#tools.view.releaseOf?.(this.node) ?? this.version
+  }
+
+  /** Whether a release that was read is known later. */
+  get knowsReleases(): boolean {
+    return this.#tools.view.releaseOf !== undefined
+  }
+
+  /** Whether what is about the asked node has the path of another node: it has no `/manager`. */
+  get hasClusterPathsOnly(): boolean {
+    return this.isElsewhere || isRelease5(this.release)
   }
 
   noteVersion(version: string | undefined): void {
@@ -286,7 +308,7 @@ export class Conversation {
   #named({ path, params = this.request.params, query }: V4Call): NamedRead {
     if (!path.startsWith('{node}')) return { path, params, query }
     const rest = path.slice('{node}'.length)
-    if (!this.isElsewhere) return { path: `/manager${rest}`, params, query }
+    if (!this.hasClusterPathsOnly) return { path: `/manager${rest}`, params, query }
     return { path: `/cluster/:node_id${rest}`, params: { ...params, node_id: this.about }, query }
   }
 

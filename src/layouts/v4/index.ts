@@ -11,7 +11,7 @@ import { type Source, sources } from '../../collections/sources.ts'
 import type { Row } from '../../collections/value.ts'
 import type { CallTemplate, ParamRule, Plan, Release, Translation } from '../../contracts/translations/translation.ts'
 import { EdgeError } from '../../core/errors.ts'
-import { minorOf } from '../../core/node-call.ts'
+import { isInRelease, minorOf } from '../../core/node-call.ts'
 import { ownEntry, ownText } from '../../core/values.ts'
 import type { Dialect, DialectResult } from '../dialect.ts'
 import { answerError, answerOf, type RunPlan } from './answer.ts'
@@ -30,6 +30,7 @@ export const v4: Dialect = {
       throw new EdgeError(949, '', { cause: new Error(`${endpoint.path} has no translation`) })
     const conversation = new Conversation(request, translation, candidate, tools)
     try {
+      await checkRelease(conversation)
       checkQuery(conversation)
       if (boundariesOf(translation.call).length > 0) return await askByRelease(conversation)
       return await run(conversation, translation)
@@ -41,6 +42,17 @@ export const v4: Dialect = {
       throw error
     }
   },
+}
+
+/** Throws 938 for what the release of the node no longer has. Nothing else is sent to the node. */
+async function checkRelease(conversation: Conversation): Promise<void> {
+  const { node, request, translation } = conversation
+  const { until, call } = translation
+  if (until === undefined) return
+  const release = conversation.release ?? (conversation.knowsReleases ? await noteVersion(conversation) : undefined)
+  if (isInRelease({ until }, release)) return
+  const name = `${call.method ?? request.endpoint.method} ${call.path.replace('{node}', '/manager')}`
+  throw new EdgeError(938, ` (${node}: release ${release} no longer has ${name})`)
 }
 
 async function run(conversation: Conversation, { plan, confirmsRemoval }: Translation): Promise<DialectResult> {

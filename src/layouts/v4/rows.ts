@@ -1,6 +1,6 @@
 /** What a rule for rows means: rows of the v4 layout become rows of the v3 one. */
 import type { FieldRule, RowRule, ValueRule } from '../../contracts/translations/translation.ts'
-import { isObject } from '../../core/values.ts'
+import { isObject, ownField } from '../../core/values.ts'
 import { toFileMode } from './file-modes.ts'
 
 export type Row = Record<string, unknown>
@@ -120,7 +120,10 @@ export const values: Readonly<Record<ValueRule, ConvertValue>> = {
   preciseDate: ofText((text) => text.replace(DATE, '$1-$2-$3 $4$5')),
   longDate: ofText(toLongDate),
   agentStatus: ofText((text) => AGENT_STATUS.get(text) ?? text),
-  daemon: ofText((text) => text.replace(/^wazuh-(?!(?:clusterd|modulesd|db|apid)(?:$|:))/, 'ossec-')),
+  daemon: ofText((text) =>
+    text.replace(/^wazuh-manager-/, 'wazuh-').replace(/^wazuh-(?!(?:clusterd|modulesd|db|apid)(?:$|:))/, 'ossec-'),
+  ),
+  daemonState: (value) => (ownField(value, 'running') === true ? 'running' : 'stopped'),
   scanTime: (value) => (value === null ? 'ND' : values.date(value)),
   patterns: toPatterns,
   permissions: toFileMode,

@@ -171,13 +171,13 @@ export function budgetProblems(nodes: readonly NodeState[]): FoundProblem[] {
 
 export function layoutProblems({ layoutMixture }: ProblemSources): FoundProblem[] {
   const mixture = layoutMixture()
-  const { v3, v4 } = mixture ?? { v3: [], v4: [] }
+  const names = Object.entries(mixture ?? {}).map(([layout, nodes]) => `${layout} ${shortened(nodes)}`)
   return when(mixture !== undefined, {
     kind: 'mixedLayouts',
     severity: 'warning',
     summary: 'Nodes have different layouts, and writes are refused',
     openDetail: 'nodes have different layouts, as during an upgrade; writes are refused',
-    detail: `v3 ${shortened(v3)}; v4 ${shortened(v4)}. Upgrade the v3 nodes, or remove them from cluster.nodes.`,
+    detail: `${names.join('; ')}. Upgrade the older nodes, or remove them from cluster.nodes.`,
     view: 'nodes',
   })
 }

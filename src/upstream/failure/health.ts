@@ -9,10 +9,10 @@ import {
   BLOCKED,
   type CallFailure,
   isLogin,
+  isStatusProbe,
   problemOf,
   provesExecution,
   type Rejection,
-  STATUS_PROBE,
 } from '../node-response.ts'
 import type { ClusterSettings, NodeStatus } from '../options.ts'
 import { SilenceWatch } from './silence.ts'
@@ -29,7 +29,7 @@ interface NodeHealthOptions extends Pick<ClusterSettings, 'ejection' | 'log' | '
   readonly showsProblems: () => boolean
   /** Sends the probe that shows whether the node answers at all. `credentials`: of a call in flight. */
   readonly probe: (credentials?: NodeCall['credentials']) => Promise<ProbeOutcome>
-  /** Sends `STATUS_PROBE` to a node that hangs. Absent: the edge has no account. */
+  /** Sends `statusProbe` to a node that hangs. Absent: the edge has no account. */
   readonly probeExecution?: () => Promise<unknown>
   /**
    * Reserves an attempt at a node that blocks the address. Resolves to `undefined` if a replica has made one within
@@ -144,8 +144,7 @@ export class NodeHealth {
     // The probe may need a new token.
     if (this.#suspicion === undefined || (this.isHanging && isLogin(call))) return this.stuckReads.admit(call)
     // No client waits for the probe of the edge. A call of a client would take ten seconds.
-    const showsHang =
-      this.#options.probeExecution === undefined ? provesExecution(call) : call.endpoint === STATUS_PROBE.endpoint
+    const showsHang = this.#options.probeExecution === undefined ? provesExecution(call) : isStatusProbe(call)
     const mayProbe = !this.#endsByOwnProbe && (showsHang || !this.isHanging)
     const retryAfter = mayProbe ? this.#suspicion.admit() : this.#suspicion.retryAfter
     return retryAfter === undefined ? { ok: true, probeOf: this.#suspicion } : this.rejection(retryAfter)

@@ -101,7 +101,7 @@ export class NodeContacts {
 
   /** To be called when a node has answered a probe of its health: a call shows whether it accepts the credentials. */
   readonly probe = (node: string): Promise<unknown> =>
-    callVersion(this.#options, { node, timeout: this.times.timeout, caller: 'readiness' })
+    callVersion(this.#options, { node, timeout: this.times.timeout, caller: 'readiness', anyToken: true })
 
   /**
    * To be called after a change of the credentials: they are tried at once. The result of the earlier ones is used until

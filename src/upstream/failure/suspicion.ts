@@ -10,7 +10,7 @@
  * | reason | subject | evidence | time | probe | trusted again with |
  * |---|---|---|---|---|---|
  * | `failures` | node | `failures` failures in a row, or `refusals` refused connections in a row | T | any call | any response |
- * | `hanging` | node | `hangs` responses in a row that the process behind the API does not carry out calls | T | with an account `STATUS_PROBE` within a second after the time, otherwise any call that this process carries out | a response of this process |
+ * | `hanging` | node | `hangs` responses in a row that the process behind the API does not carry out calls | T | with an account `statusProbe` within a second after the time, otherwise any call that this process carries out | a response of this process |
  * | `silent` | node | no response to calls and `silence.probes` probes (`silence.ts`) | `silence.pause + silence.probeTimeout` | `GET /`, each `silence.pause` | any response |
  * | `blocked` | node | it refuses the address of the edge | `age` within `block.minPause` and `block.maxPause` | `GET /` of one replica, in pauses of half of `age` within the same bounds; looked for each `block.interval` | a response to the probe |
  * | `databases`, `agent`, `others`, `endpoint` | reads of a node | reads about `hangs` subjects without a response (`stuck-reads.ts`) | T | a read of the group; about another subject before the time | any response to a read of the group |

@@ -4,6 +4,7 @@
  * password must not shut out the others. A login counts as failed before it is sent, and no longer once it has succeeded.
  */
 import type { Counters } from '../../core/counters.ts'
+import { isRelease5 } from '../../core/node-call.ts'
 
 /** The failures in `WINDOW_MS` from which no login is sent: of all together, of the name and of the address. */
 interface FailureLimits {
@@ -28,6 +29,9 @@ type CountedLogin =
   | { readonly isBlocked: false; succeed(): Promise<void>; fail(): Promise<void>; cancel(): Promise<void> }
 
 const WINDOW_MS = 300_000
+/** Release 5.0 answers ten calls a minute without valid credentials. */
+const MAX_PER_MINUTE = 8
+const MINUTE_MS = 60_000
 /** A login that is not decided then has failed. */
 const MAX_FLIGHT_MS = 15_000
 const IN_FLIGHT = '-inFlight'
@@ -61,6 +65,22 @@ export async function reserveAttemptAt(
   return isReserved ? () => counters.update([name], (texts) => texts.set(name, '', 0)) : undefined
 }
 
+/** How nodes of a release count failed logins. */
+interface FailureRules {
+  /** Failures add up until no login was sent for the whole window, right ones included. Measured from 4.14.8 on. */
+  readonly isSliding: boolean
+  readonly perMinute: number
+}
+
+/** `release`: of the node; `undefined`: not known. */
+function rulesOf(release: string | undefined): FailureRules {
+  const hasMasterOnly = isRelease5(release)
+  return {
+    isSliding: hasMasterOnly || /^4\.(?:14\.(?:[89]|\d\d)|1[5-9])/.test(release ?? ''),
+    perMinute: hasMasterOnly ? MAX_PER_MINUTE : Number.POSITIVE_INFINITY,
+  }
+}
+
 /**
  * A failure is the text `time name address`, both as digests, with `-inFlight` while it is not decided. Redis holds no name: a
  * user may type a password as a name.
@@ -68,10 +88,12 @@ export async function reserveAttemptAt(
 export class FailedLogins {
   readonly #counters: Counters
   readonly #key: string
+  readonly #release: () => string | undefined
 
-  constructor(node: string, counters: Counters) {
+  constructor(node: string, counters: Counters, release: () => string | undefined) {
     this.#counters = counters
     this.#key = `failed:${node}`
+    this.#release = release
   }
 
   /**
@@ -80,29 +102,38 @@ export class FailedLogins {
    */
   blockedFor(source: LoginSource, decided?: 'decided'): number {
     const now = this.#counters.now()
-    const textOf = (key: string) => this.#counters.peek(key)
     const own = this.#digestsOf(source)
-    return waitFor(own, source.isTrusted, decided ? (key) => decidedOf(textOf(key), now) : textOf, now)
+    const textOf = (key: string) => this.#counters.peek(key)
+    const decidedIn = (key: string) => (key === own.failures ? decidedOf(textOf(key), now) : textOf(key))
+    return waitFor(own, source.isTrusted, decided ? decidedIn : textOf, now)
   }
 
   /** Counts a login as failed, before it is sent. */
   async count(source: LoginSource): Promise<CountedLogin> {
     const own = this.#digestsOf(source)
-    const start = await this.#counters.update([own.failures, own.known], (texts, { now, weight }) => {
-      const blockedFor = waitFor(own, source.isTrusted, (key) => texts.get(key), now)
+    const names = [own.failures, own.known, own.latest]
+    const start = await this.#counters.update(names, (texts, { now, weight }) => {
+      const textOf = (key: string) => texts.get(key)
+      const blockedFor = waitFor(own, source.isTrusted, textOf, now)
       if (blockedFor > 0) {
-        const decided = waitFor(own, source.isTrusted, (key) => decidedOf(texts.get(key), now), now)
+        const decidedIn = (key: string) => (key === own.failures ? decidedOf(textOf(key), now) : textOf(key))
+        const decided = waitFor(own, source.isTrusted, decidedIn, now)
         return { blockedFor, isDecided: decided > 0, counted: [] }
       }
       const counted = Array<string>(weight).fill(`${now} ${own.name} ${own.address}${IN_FLIGHT}`)
-      texts.set(this.#key, [...recentOf(texts.get(this.#key), now), ...counted].join(';'), WINDOW_MS)
+      const before = recentOf(textOf(this.#key), startOf(own, textOf, now))
+      texts.set(this.#key, [...before, ...counted].join(';'), WINDOW_MS)
+      texts.set(own.latest, `${now}`, WINDOW_MS)
       return { blockedFor, isDecided: true, counted }
     })
     const { blockedFor, isDecided, counted } = start
     if (blockedFor > 0) return { isBlocked: true, blockedFor, isDecided }
     const decide = (outcome: 'right' | 'wrong' | 'undecided') =>
-      this.#counters.update([own.failures, own.known], (texts, { now }) => {
-        const left = recentOf(texts.get(this.#key), now)
+      this.#counters.update(names, (texts, { now }) => {
+        const left = recentOf(
+          texts.get(this.#key),
+          startOf(own, (key) => texts.get(key), now),
+        )
         for (const failure of counted) {
           const decided = outcome === 'wrong' ? [failure.replace(IN_FLIGHT, '')] : []
           if (left.includes(failure)) left.splice(left.indexOf(failure), 1, ...decided)
@@ -121,7 +152,9 @@ export class FailedLogins {
   #digestsOf({ name, address }: LoginSource): LoginDigests {
     const digest = this.#counters.digest(name)
     return {
+      ...rulesOf(this.#release()),
       failures: this.#key,
+      latest: `${this.#key}:latest`,
       known: `${this.#key}:${digest}`,
       name: digest,
       address: address && this.#counters.digest(address),
@@ -129,17 +162,25 @@ export class FailedLogins {
   }
 }
 
-interface LoginDigests {
-  /** The counters of the failures, and of the successes of the name. */
+interface LoginDigests extends FailureRules {
+  /** The counters of the failures, of the time of the latest login, and of the successes of the name. */
   readonly failures: string
+  readonly latest: string
   readonly known: string
   readonly name: string
   readonly address: string
 }
 
-/** Returns the failures in the window, oldest first. */
-function recentOf(text: string, now: number): string[] {
-  return text.split(';').filter((failure) => timeOf(failure) > now - WINDOW_MS)
+type TextOf = (key: string) => string
+
+/** Returns when the window began whose failures count. */
+function startOf({ isSliding, latest }: LoginDigests, textOf: TextOf, now: number): number {
+  return isSliding && Number(textOf(latest)) > now - WINDOW_MS ? Number.NEGATIVE_INFINITY : now - WINDOW_MS
+}
+
+/** Returns the failures since then, oldest first. */
+function recentOf(text: string, start: number): string[] {
+  return text.split(';').filter((failure) => timeOf(failure) > start)
 }
 
 /** Returns the failures without the logins that are in flight. Any other text stays as it is. */
@@ -153,8 +194,8 @@ function timeOf(failure: string): number {
 }
 
 /** Returns the milliseconds until fewer failures than the limits are in the window. */
-function waitFor(own: LoginDigests, isTrusted: boolean, textOf: (key: string) => string, now: number): number {
-  const failures = recentOf(textOf(own.failures), now)
+function waitFor(own: LoginDigests, isTrusted: boolean, textOf: TextOf, now: number): number {
+  const failures = recentOf(textOf(own.failures), startOf(own, textOf, now))
   const ofName = failures.filter((failure) => failure.split(' ')[1] === own.name)
   const ofAddress =
     own.address === ''
@@ -163,7 +204,10 @@ function waitFor(own: LoginDigests, isTrusted: boolean, textOf: (key: string) =>
   const isClean = own.address !== '' && ofAddress.length === 0
   const { all, perName, perAddress } = isTrusted ? TRUSTED : limitsFor(textOf(own.known) !== '', isClean)
   const last = [failures.at(-all), ofName.at(-perName), ofAddress.at(-perAddress)]
-  return Math.max(0, ...last.map((failure) => (failure ? Math.max(1, timeOf(failure) + WINDOW_MS - now) : 0)))
+  const endOf = (failure: string) => (own.isSliding ? Number(textOf(own.latest)) : timeOf(failure)) + WINDOW_MS
+  const inMinute = timeOf(failures.at(-own.perMinute) ?? '') + MINUTE_MS - now
+  const waits = last.map((failure) => (failure ? Math.max(1, endOf(failure) - now) : 0))
+  return Math.max(0, inMinute || 0, ...waits)
 }
 
 /** `isKnown`: the name has logged in before; `isClean`: its address has no failures. */

@@ -5,6 +5,7 @@
 import { LRUCache } from 'lru-cache'
 import type { HasEnded } from '../../core/access.ts'
 import type { Counters } from '../../core/counters.ts'
+import { isRelease5 } from '../../core/node-call.ts'
 import type { FailureReason, NodeFault } from '../../core/node-faults.ts'
 import { Semaphore } from '../../core/semaphore.ts'
 import { withTimeout } from '../../core/timing.ts'
@@ -21,6 +22,10 @@ export interface TokenCacheOptions extends LoginOptions {
   sleep(ms: number): Promise<void>
   /** Whether a write through the edge has ended a token, which the node may still accept. */
   readonly hasEnded: HasEnded
+  /** Returns the release of the node; `undefined`: not known. */
+  readonly release: () => string | undefined
+  /** Called when the node has issued a token. */
+  readonly onLogin: () => void
   readonly log: ClusterLog
   readonly counters: Counters
 }
@@ -55,6 +60,8 @@ const MIN_PATIENCE_MS = 1000
 const MAX_RETRY_AFTER_MS = 60_000
 /** A login costs a node 130 ms of CPU in its only login process. More at once would only wait there. */
 const MAX_PARALLEL_LOGINS = 4
+/** In release 5.0, logins in flight count as failed: of 12 right ones at once, with a limit of 5, five were refused. */
+const MAX_PARALLEL_LOGINS_OF_RELEASE_5 = 1
 const LOGIN_MS = 150
 /** How often a login waits for those in flight that count against the same limit. */
 const MAX_FLIGHT_WAITS = 40
@@ -70,25 +77,39 @@ export class TokenCache {
   readonly #failedLogins: FailedLogins
   /** A record begins with a login, so a flood of wrong credentials displaces no tokens: few logins are sent. */
   readonly #records = new LRUCache<string, AccountRecord>({ max: MAX_ACCOUNTS })
-  readonly #turns = new Semaphore(() => MAX_PARALLEL_LOGINS)
+  readonly #turns: Semaphore
   /** Logins that wait for their turn. */
   #waiting = 0
 
   constructor(options: TokenCacheOptions) {
     this.#options = options
     this.#login = new Login(options)
-    this.#failedLogins = new FailedLogins(options.node, options.counters)
+    this.#failedLogins = new FailedLogins(options.node, options.counters, options.release)
+    const isOneByOne = () => isRelease5(options.release())
+    this.#turns = new Semaphore(() => (isOneByOne() ? MAX_PARALLEL_LOGINS_OF_RELEASE_5 : MAX_PARALLEL_LOGINS))
   }
 
   /** Returns the token of the account, which is renewed in the background when it is due. */
   find(account: Account): Token | undefined {
     const { token, login } = this.#records.get(account.key) ?? {}
-    if (token === undefined || token.hasExpired || this.#options.hasEnded(token.subject, token.issuedAt))
-      return undefined
+    if (!this.#isGood(token)) return undefined
     if (token.isDueForRenewal && login === undefined && this.#rejection(account, 0) === undefined) {
       this.#start(account).waiting += 1
     }
     return token
+  }
+
+  #isGood(token: Token | undefined): token is Token {
+    return token !== undefined && !token.hasExpired && !this.#options.hasEnded(token.subject, token.issuedAt)
+  }
+
+  /** Returns a token of any account, the one that was used last; sends no login. `refused`: the node refuses this one. */
+  atHand(refused?: Token): Token | undefined {
+    for (const record of this.#records.values()) {
+      if (record.token !== undefined && record.token === refused) record.token = undefined
+      if (this.#isGood(record.token)) return record.token
+    }
+    return undefined
   }
 
   /** Removes a token that its node has refused. */
@@ -191,8 +212,10 @@ export class TokenCache {
   #record({ key }: Account, record: AccountRecord, outcome: LoginResult): void {
     // It may have been displaced meanwhile.
     this.#records.set(key, record)
-    if (outcome.ok) Object.assign(record, { token: outcome.token, isAccepted: true, failed: undefined, refusals: 0 })
-    else if (isRefusal(outcome)) {
+    if (outcome.ok) {
+      Object.assign(record, { token: outcome.token, isAccepted: true, failed: undefined, refusals: 0 })
+      this.#options.onLogin()
+    } else if (isRefusal(outcome)) {
       Object.assign(record, { token: undefined, isAccepted: false })
       this.#recordRefusal(record, outcome)
     } else {

@@ -45,7 +45,7 @@ export class TokenCalls {
       return this.#options.send({ ...call, authorization: { header: () => token.header(), isRenewable: false } })
     }
     const account = this.#options.accountOf(call)
-    if (account === undefined) return this.#options.send({ ...call, authorization: ANONYMOUS })
+    if (account === undefined) return this.#sendWithAnyToken(call)
     const patience = this.#patienceOf(call)
     const login = await this.#authorize(call, account, patience)
     if (!login.ok) return resultOf(login)
@@ -58,6 +58,19 @@ export class TokenCalls {
     const second = await this.#send(call, again.token, patience, false)
     if (isRefused(second)) this.#cache.reject(account, again.token)
     return second
+  }
+
+  /** Returns a token that a probe may carry: any account may read what probes read. `refused`: the node refuses this one. */
+  atHand(refused?: Token): Token | undefined {
+    return this.#cache.atHand(refused)
+  }
+
+  async #sendWithAnyToken(call: NodeCall): Promise<NodeResult> {
+    const token = call.anyToken && this.#cache.atHand()
+    const authorization = token ? { header: () => token.header(), isRenewable: true } : ANONYMOUS
+    const result = await this.#options.send({ ...call, authorization })
+    if (token && isRefused(result)) this.#cache.atHand(token)
+    return result
   }
 
   /** Checks by a login, or by the call itself if there is a token that the node has not accepted lately. */

@@ -5,6 +5,8 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 
+/** What release 5.0 has that is new, changed, the same, or gone since 4.14. */
+const FACTS_OF_RELEASE_5 = new URL('../data/v5-operations.yaml', import.meta.url)
 export const FACTS = new URL('../data/v4-endpoints.yaml', import.meta.url)
 
 /** A value in plain words: the type, its limits and its default. */
@@ -45,7 +47,28 @@ interface WrittenOperation {
 export function describedOperations(): readonly DescribedOperation[] {
   const text = readFileSync(FACTS, 'utf8')
   const { operations } = parse(text) as { readonly operations: readonly WrittenOperation[] }
-  return operations.map((written) => ({
+  return operations.map(describe)
+}
+
+interface WrittenRelease5 {
+  readonly new: readonly WrittenOperation[]
+  readonly changed: readonly WrittenOperation[]
+  readonly unchanged: readonly string[]
+  readonly 'gone since 4.14': readonly string[]
+}
+
+/** The names of the operations that are the same or gone, and the others. */
+export function operationsOfRelease5() {
+  const written = parse(readFileSync(FACTS_OF_RELEASE_5, 'utf8')) as WrittenRelease5
+  return {
+    described: [...written.new, ...written.changed].map(describe),
+    unchanged: written.unchanged,
+    gone: written['gone since 4.14'],
+  }
+}
+
+function describe(written: WrittenOperation): DescribedOperation {
+  return {
     endpoint: written.endpoint,
     releases: releasesIn(written.releases ?? ''),
     runsOn: written['runs on'],
@@ -54,8 +77,8 @@ export function describedOperations(): readonly DescribedOperation[] {
     earlier: written['query of earlier releases only'] ?? [],
     path: valuesOf(written.path),
     query: valuesOf(written.query),
-    body: written.body === undefined ? undefined : bodyOf(written.body),
-  }))
+    body: written.body === undefined ? undefined : bodyOf(written.body.replace(' (may be absent)', '')),
+  }
 }
 
 function valuesOf(written: Readonly<Record<string, string>> | null | undefined): Readonly<Record<string, Described>> {

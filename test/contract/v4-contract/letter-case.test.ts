@@ -34,7 +34,9 @@ function wordsOf({ value }: Param): readonly string[] {
 
 /** Returns the canonical text of a value, or the text of its refusal. */
 function read(release: string | undefined, endpoint: Endpoint, place: Place, name: string, text: string): string {
-  const contract = v4Contract({ catalogue: records, release: () => release })(() => settings)
+  const contract = v4Contract({ catalogue: records, releases: () => ({ lowest: release, highest: release }) })(
+    () => settings,
+  )
   const values = { params: {}, query: {}, [place]: { [name]: text } } as Record<Place, Record<string, string>>
   for (const [other, param] of Object.entries(endpoint.params))
     values.params[other] ??= wordsOf(param)[0] ?? (other === 'file_name' ? 'a.xml' : '001')

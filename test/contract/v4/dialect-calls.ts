@@ -84,10 +84,12 @@ export interface Asking {
   /** The version that the node shows. */
   readonly version: string
   readonly refuse: Refuse
+  /** The release of the node is known before the request. */
+  readonly knowsRelease?: true
 }
 
 /** Returns the calls of a request, and the status of the v3 response if there is one. */
-export async function callsOf(request: EdgeRequest, { version, refuse }: Asking) {
+export async function callsOf(request: EdgeRequest, { version, refuse, knowsRelease }: Asking) {
   const calls: { readonly call: NodeCall; readonly fault: ReturnType<Refuse> }[] = []
   const call = async (nodeCall: NodeCall) => {
     const fault = refuse(nodeCall)
@@ -98,7 +100,8 @@ export async function callsOf(request: EdgeRequest, { version, refuse }: Asking)
   const nodes = ['master', 'worker-1'].map((name) => {
     return { name, type: name === 'master' ? 'master' : 'worker', addressed: true } as const
   })
-  const tools = { call, timeout: 30_000, master: 'master', view: { nodes: () => nodes } }
+  const view = { nodes: () => nodes, ...(knowsRelease && { releaseOf: () => version }) }
+  const tools = { call, timeout: 30_000, master: 'master', view }
   try {
     await v4.ask(request, { node: 'master', path: request.endpoint.path }, tools)
   } catch (error) {

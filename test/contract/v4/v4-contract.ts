@@ -33,9 +33,26 @@ function isOf(minor: number, releases = ''): boolean {
   return minor >= Number(since) && minor <= Number(until)
 }
 
+interface Release5 {
+  readonly new: readonly Record_[]
+  readonly changed: readonly Record_[]
+  readonly unchanged: readonly string[]
+}
+
+/** Returns the operations of release 5.0. */
+export function operationsOfRelease5(): readonly Operation[] {
+  const described = readFileSync(new URL('../data/v5-operations.yaml', import.meta.url), 'utf8')
+  const { new: added, changed, unchanged } = parse(described) as Release5
+  return operationsIn([...added, ...changed, ...operations.filter(({ endpoint }) => unchanged.includes(endpoint))], 14)
+}
+
 /** Returns the operations of a described release. */
 export function operationsOf(minor: number): readonly Operation[] {
-  return operations
+  return operationsIn(operations, minor)
+}
+
+function operationsIn(records: readonly Record_[], minor: number): readonly Operation[] {
+  return records
     .filter(({ releases }) => isOf(minor, releases))
     .map(({ endpoint, query, without = [] }) => {
       const [method = '', path = ''] = endpoint.split(' ')

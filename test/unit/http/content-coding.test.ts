@@ -13,7 +13,7 @@ const LOG_IN = '/security/user/authenticate/run_as'
 
 /** Returns a function that posts a body to an operation that takes any JSON with name and password. */
 async function start(t: Test, v4: boolean) {
-  const contract = v4Contract({ catalogue: v4Records, release: () => '4.5.4' })
+  const contract = v4Contract({ catalogue: v4Records, releases: () => ({ lowest: '4.5.4' }) })
   const server = await startServer(
     t,
     ({ endpoint }) => uncachedResponse(Buffer.from(endpoint.path)),

@@ -17,7 +17,9 @@ const settings = {
   listen: { limits: { queryParameters: 64, body: 100 * 1024, upload: 10 * 1024 * 1024 }, cors: { origins: [] } },
   cluster: { experimental: true },
 } as unknown as ReturnType<Parameters<ReturnType<typeof v4Contract>>[0]>
-const contract: HttpContract = v4Contract({ catalogue: records, release: () => '4.14.7' })(() => settings)
+const contract: HttpContract = v4Contract({ catalogue: records, releases: () => ({ lowest: '4.14.7' }) })(
+  () => settings,
+)
 
 const filled = (unit: string, length = LENGTH) => unit.repeat(length / unit.length)
 const listOf = (unit: string, count: number) => `[${filled(`${unit},`, count * (unit.length + 1))}${unit}]`

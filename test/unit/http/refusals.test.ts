@@ -11,7 +11,7 @@ import { basic, startServer, uncachedResponse } from './test-server.ts'
 
 const CONTRACTS = {
   v3: { records: catalogue, contract: v3Contract(catalogue) },
-  v4: { records: v4Records, contract: v4Contract({ catalogue: v4Records, release: () => '4.5.4' }) },
+  v4: { records: v4Records, contract: v4Contract({ catalogue: v4Records, releases: () => ({ lowest: '4.5.4' }) }) },
 }
 
 const start = (t: Test, name: keyof typeof CONTRACTS) =>

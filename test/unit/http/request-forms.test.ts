@@ -37,7 +37,7 @@ const HEADERS: readonly Readonly<Record<string, string>>[] = [
 let release = '4.5.4'
 const CONTRACTS = {
   v3: v3Contract(catalogue),
-  v4: v4Contract({ catalogue: v4Records, release: () => release }),
+  v4: v4Contract({ catalogue: v4Records, releases: () => ({ lowest: release }) }),
 } as const
 type Contract = keyof typeof CONTRACTS
 const MODES = ['service', 'passthrough'] as const

@@ -16,7 +16,8 @@ async function start(t: Test) {
     t.teardown(() => replica.close())
     return { replica, shared: new SharedCounters(replica) }
   }
-  const counterOf = ({ shared }: Awaited<ReturnType<typeof join>>, node = 'master') => new FailedLogins(node, shared)
+  const counterOf = ({ shared }: Awaited<ReturnType<typeof join>>, node = 'master') =>
+    new FailedLogins(node, shared, () => undefined)
   return { redis, join, counterOf }
 }
 

@@ -16,6 +16,8 @@ export interface FakeNode {
   /** The requests in order of arrival, without those of readiness probes. */
   readonly seen: IncomingMessage[]
   connections(): number
+  /** Ends the connections, and accepts no others. */
+  stop(): void
 }
 
 /** Responds with an envelope of a node. */
@@ -35,8 +37,8 @@ export async function fakeNode(t: Teardown, respond: RequestListener = envelope,
     respond(request, response)
   }
   const server = tls ? https.createServer(tls, listener) : http.createServer(listener)
-  const { port, connections } = await listen(t, server)
-  return { port, url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`, seen, connections } satisfies FakeNode
+  const { port, connections, stop } = await listen(t, server)
+  return { port, url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`, seen, connections, stop } satisfies FakeNode
 }
 
 /** A node that writes these bytes upon a request, and then closes the connection if `end` is set. */
@@ -62,12 +64,13 @@ export async function listen(t: Teardown, server: Server) {
     socket.on('close', () => sockets.delete(socket))
   })
   await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
-  t.teardown(() => {
+  const stop = () => {
     for (const socket of sockets) socket.destroy()
     server.close()
-  })
+  }
+  t.teardown(stop)
   const { port } = server.address() as AddressInfo
-  return { port, url: `http://127.0.0.1:${port}`, connections: () => connections, sockets }
+  return { port, url: `http://127.0.0.1:${port}`, connections: () => connections, sockets, stop }
 }
 
 export const limits: NodeLimits = {

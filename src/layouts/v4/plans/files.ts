@@ -3,6 +3,7 @@
  * files by their names without folders, and only the main configuration is one of a node.
  */
 import { EdgeError } from '../../../core/errors.ts'
+import { isRelease5 } from '../../../core/node-call.ts'
 import { uploadOf } from '../../../core/request.ts'
 import { ownText } from '../../../core/values.ts'
 import type { Answer } from '../../dialect.ts'
@@ -87,11 +88,12 @@ async function answerWrite(conversation: Conversation, reply: Reply, file: Rules
 }
 
 /** Returns `undefined` for the main configuration. Throws 938 for a file of the ruleset of a worker. */
-function rulesetFileOf({ request, about, isAboutMaster }: Conversation): RulesetFile | undefined {
+function rulesetFileOf({ request, about, isAboutMaster, release }: Conversation): RulesetFile | undefined {
   const path = request.query.path ?? ''
   if (path === MAIN_CONFIGURATION) return undefined
   const [, folder, kind, name] = /^((?:etc|ruleset)\/(rules|decoders|lists)(?:\/.*)?)\/([^/]+)$/.exec(path) ?? []
   if (folder === undefined || kind === undefined || name === undefined) throw new EdgeError(INVALID_PATH)
+  if (isRelease5(release)) throw impossible(`release ${release} no longer has files of the ruleset`)
   if (!isAboutMaster) throw impossible(`${about} is a worker, and only its ${MAIN_CONFIGURATION} is accessible`)
   return { kind: kind as RulesetFile['kind'], folder, name }
 }

@@ -2,6 +2,7 @@
 
 import { Readable } from 'node:stream'
 import type { Element, Row } from '../../../collections/value.ts'
+import { isRelease5 } from '../../../core/node-call.ts'
 import { REFUSED_BY_RIGHTS } from '../../../core/response.ts'
 import { ownEntry, ownField, ownText } from '../../../core/values.ts'
 import type { Answer } from '../../dialect.ts'
@@ -65,7 +66,7 @@ export async function info(conversation: Conversation): Promise<Answer> {
   if (item === undefined) return answerOf(conversation, own)
   const state = isElsewhere ? undefined : await conversation.get('/cluster/status')
   if (state !== undefined && !hasSucceeded(state)) return answerOf(conversation, state)
-  const { enabled, running } = state === undefined ? IN_CLUSTER : statusOf(state)
+  const { enabled = 'yes', running } = state === undefined ? IN_CLUSTER : statusOf(state)
   const local = enabled === 'yes' ? await conversation.get('/cluster/local/info') : undefined
   if (local !== undefined && firstItem(local) === undefined) return answerOf(conversation, local)
   const { tz_offset, tz_name, ...facts } = createRowConverter(rows)(item) as Readonly<Record<string, unknown>>
@@ -188,9 +189,11 @@ export const agentCounts = withManager('id', (_, data, manager) => countsOf(ownF
  */
 function withManager(select: string, makeData: MakeData): RunPlan {
   return async (conversation): Promise<Answer> => {
-    conversation.checkRoom(2)
+    conversation.checkRoom(isRelease5(conversation.release) ? 1 : 2)
     const reply = await conversation.send(buildCall(conversation).call)
     const { data } = successOf(reply)
+    // Release 5.0 has no agent 000.
+    if (isRelease5(conversation.release)) return answerData(reply, makeData(conversation, data, undefined))
     const manager = await conversation.get('/agents', { agents_list: '000', select })
     const { content } = manager
     const isDenied = content.kind === 'problem' && content.code === REFUSED_BY_RIGHTS

@@ -53,6 +53,10 @@ export type AskOptions = (Partial<EdgeRead> | Partial<EdgeWrite>) & {
   /** The asked node; absent: the master. */
   readonly at?: string
   readonly workers?: readonly string[]
+  /** The release of the node; absent: that of the recordings. */
+  readonly version?: string
+  /** Receives the calls, also if the request is rejected. */
+  readonly seen?: string[]
 }
 
 export interface Asked {
@@ -65,9 +69,9 @@ export interface Asked {
 
 /** Sends a v3 request through the dialect. Rejects as the dialect does. */
 export async function ask(method: string, path: string, options: AskOptions = {}): Promise<Asked> {
-  const { replies = {}, timesOut, at = 'master', workers = ['worker-1', 'worker-2'], ...overrides } = options
+  const { replies = {}, timesOut, at = 'master', workers = ['worker-1', 'worker-2'], ...others } = options
+  const { version = '4.5.4', seen: calls = [], ...overrides } = others
   const sent: NodeCall[] = []
-  const calls: string[] = []
   const call = async (nodeCall: NodeCall) => {
     const name = nameOf(nodeCall.method, nodeCall.path)
     sent.push(nodeCall)
@@ -95,7 +99,7 @@ export async function ask(method: string, path: string, options: AskOptions = {}
     call,
     timeout: 10_000,
     master: 'master',
-    view: { nodes: () => nodes, versions: { of: () => '4.5.4', note: () => {} } },
+    view: { nodes: () => nodes, releaseOf: () => version, versions: { of: () => version, note: () => {} } },
   }
   const result = await v4.ask(edgeRequest(method, path, overrides), { node: at, path }, tools)
   if (!result.ok)

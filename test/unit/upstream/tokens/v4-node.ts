@@ -107,6 +107,8 @@ export interface TokenTest {
   readonly time: { now: number }
   /** Logged messages with their fields, as text. */
   readonly logged: string[]
+  /** The release of the node, once it is known. */
+  release: string | undefined
   use(credentials: NodeCredentials): void
 }
 
@@ -119,6 +121,7 @@ export async function startTokenTest(
   const node = await v4Node(t, () => time.now)
   const cluster = clusterOf(t, node.url, { ejection: { failures: 100, refusals: 100 } })
   const logged: string[] = []
+  let test: TokenTest | undefined
   let accountOf: AccountOf = createAccounts(credentials)
   const calls = new TokenCalls({
     node: 'master',
@@ -129,6 +132,8 @@ export async function startTokenTest(
     counters: createCounters(() => time.now),
     interval: 1_000,
     hasEnded: () => false,
+    release: () => test?.release,
+    onLogin: () => undefined,
     sleep: async (ms) => {
       await new Promise((resolve) => setImmediate(resolve))
       time.now += ms
@@ -138,7 +143,8 @@ export async function startTokenTest(
   const use = (next: NodeCredentials) => {
     accountOf = createAccounts(next)
   }
-  return { node, calls, time, logged, use }
+  test = { node, calls, time, logged, use, release: undefined }
+  return test
 }
 
 /** Returns the status of the response, or the fault. */

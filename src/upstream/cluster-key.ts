@@ -1,0 +1,55 @@
+/**
+ * The key of the cluster in responses of release 5.0, which shows it to accounts that may change the configuration, and `*****`
+ * to all others. The account of the edge may do more than the caller, so the edge masks the key for the caller.
+ */
+import { Readable } from 'node:stream'
+import { allows } from '../core/access.ts'
+import { type ClusterView, isRelease5, type NodeCall, type NodeResponse, type NodeResult } from '../core/node-call.ts'
+import { actsAsItself, type EdgeRequest } from '../core/request.ts'
+import { ownField, ownText, parseJson } from '../core/values.ts'
+
+/** The permission to change the configuration of a node. */
+const CHANGE_CONFIGURATION = 'files:write'
+const WITH_KEY = /^GET (?:\/cluster\/local\/config|\/cluster\/:node_id\/configuration|\{node\}\/configuration)$/
+const MASK = '*****'
+
+/** Returns the result of a call for a request, without the key if the caller must not get it. */
+export async function withoutClusterKey(
+  result: NodeResult,
+  { endpoint, node }: NodeCall,
+  { caller }: EdgeRequest,
+  view: Pick<ClusterView, 'releaseOf'>,
+): Promise<NodeResult> {
+  if (!result.ok || !WITH_KEY.test(endpoint) || !isRelease5(view.releaseOf?.(node))) return result
+  if (actsAsItself(caller) || allows(caller.permissions, CHANGE_CONFIGURATION)) return result
+  return { ok: true, response: await masked(result.response) }
+}
+
+async function masked({ length: _, ...response }: NodeResponse): Promise<NodeResponse> {
+  const { body } = response
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.concat(await body.toArray())
+  const text = Buffer.from(response.type === 'application/json' ? maskJson(bytes) : maskXml(bytes.toString()))
+  return { ...response, length: text.length, body: Buffer.isBuffer(body) ? text : Readable.from([text]) }
+}
+
+/** The rest of the text stays as the node wrote it. */
+function maskJson(bytes: Buffer): string {
+  const items = ownField(ownField(parseJson(bytes), 'data'), 'affected_items')
+  const keys = (Array.isArray(items) ? items : []).flatMap((item) => [
+    ownText(item, 'key'),
+    ownText(ownField(item, 'cluster'), 'key'),
+  ])
+  return keys.reduce<string>(
+    (text, key) => (key ? text.replaceAll(JSON.stringify(key), JSON.stringify(MASK)) : text),
+    bytes.toString(),
+  )
+}
+
+function maskXml(text: string): string {
+  const [before = '', ...sections] = text.split('<cluster>')
+  const masked = sections.map((section) => {
+    const [own = '', ...others] = section.split('</cluster>')
+    return [own.replace(/<key>[^<]*<\/key>/g, `<key>${MASK}</key>`), ...others].join('</cluster>')
+  })
+  return [before, ...masked].join('<cluster>')
+}
