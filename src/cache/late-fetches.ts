@@ -3,6 +3,7 @@
  * stored responses are served stale instead of waiting for a call that most likely fails. A node may also be slow only:
  * its calls go on, and the first response ends this.
  */
+import type { Lookup } from '../core/response.ts'
 
 interface NodeFetches {
   /** When each began, and the milliseconds after which it is late. */
@@ -46,4 +47,15 @@ export class LateFetches {
     }
     return false
   }
+}
+
+/** A fetch is late after this many of its usual times, within these bounds in milliseconds. */
+const LATE_FACTOR = 3
+const MIN_LATE_MS = 250
+const MAX_LATE_MS = 1500
+
+/** Returns the milliseconds after which the fetch of a response is late. */
+export function lateAfter(lookup: Lookup): number {
+  const usual = lookup.kind === 'hit' ? lookup.response.fetchTime : MAX_LATE_MS
+  return Math.min(MAX_LATE_MS, Math.max(MIN_LATE_MS, LATE_FACTOR * usual))
 }

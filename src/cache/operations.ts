@@ -43,15 +43,16 @@ type CacheOperation = Extract<EdgeOperation, `cache${string}`>
 const forms: Readonly<Record<Contract, CacheForm>> = { v3: v3Form, v4: v4Form }
 
 export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<CacheOperation, Handler>> {
-  const { index, enabled, sharedThroughRedis, explained } = ports
+  const { enabled, sharedThroughRedis, explained } = ports
+  const clear: Handler = (request) => clearCache(ports, request)
   return {
     cacheIndex: async (request) => {
       const { details, ...query } = request.query
-      const entries = readableBy(request.caller)
-      return details === 'true' ? page(request, query) : v3Form.listing(entries, request.returnMinimal)
+      if (details === 'true') return page(ports, request, query)
+      return v3Form.listing(readableBy(ports, request.caller), request.returnMinimal)
     },
-    cacheEntries: async (request) => page(request, request.query),
-    cacheGroups: async ({ caller }) => v4Form.groups(await readableBy(caller).count()),
+    cacheEntries: async (request) => page(ports, request, request.query),
+    cacheGroups: async ({ caller }) => v4Form.groups(await readableBy(ports, caller).count()),
     cacheClear: clear,
     cacheClearGroup: clear,
     cacheConfig: async ({ endpoint: { contract } }) =>
@@ -71,52 +72,55 @@ export function cacheOperations(ports: CacheOperationsPorts): Readonly<Record<Ca
       return form.explanation(await explain(explained, name, caller))
     },
   }
+}
 
-  async function page(request: EdgeRequest, query: EdgeRequest['query']): Promise<EdgeResponse> {
-    const { contract } = request.endpoint
-    const form = forms[contract]
-    try {
-      return await form.page(await pageOf(readableBy(request.caller), query, contract))
-    } catch (fault) {
-      if (!(fault instanceof CollectionError)) throw fault
-      return form.refused(fault, query)
-    }
+async function page(
+  ports: CacheOperationsPorts,
+  { caller, endpoint: { contract } }: EdgeRequest,
+  query: EdgeRequest['query'],
+): Promise<EdgeResponse> {
+  const form = forms[contract]
+  try {
+    return await form.page(await pageOf(readableBy(ports, caller), query, contract))
+  } catch (fault) {
+    if (!(fault instanceof CollectionError)) throw fault
+    return form.refused(fault, query)
   }
+}
 
-  async function clear(request: EdgeRequest): Promise<EdgeResponse> {
-    const { query, caller, endpoint } = request
-    const form = forms[endpoint.contract]
-    const scope = purgeScopeOf(request)
-    const isPreview = query.preview === 'true'
-    const found = isPreview || form.namesPurged ? await findPurged(scope, caller) : undefined
-    const outcome = isPreview ? 'preview' : await purge(ports, scope, caller)
-    const response = await form.purged({ request, outcome, found, left: readableBy(caller) })
-    if (outcome !== 'pending') return response
-    return { ...response, status: 202, origin: { ...response.origin, isUnfinished: true } }
-  }
+async function clearCache(ports: CacheOperationsPorts, request: EdgeRequest): Promise<EdgeResponse> {
+  const { query, caller, endpoint } = request
+  const form = forms[endpoint.contract]
+  const scope = purgeScopeOf(request)
+  const isPreview = query.preview === 'true'
+  const found = isPreview || form.namesPurged ? await findPurged(ports, scope, caller) : undefined
+  const outcome = isPreview ? 'preview' : await purge(ports, scope, caller)
+  const response = await form.purged({ request, outcome, found, left: readableBy(ports, caller) })
+  if (outcome !== 'pending') return response
+  return { ...response, status: 202, origin: { ...response.origin, isUnfinished: true } }
+}
 
-  async function findPurged(scope: PurgeScope, caller: Caller): Promise<FoundResponses> {
-    const scopes = readableScopes(caller)
-    const mayName = ({ scope: ofEntry }: IndexEntry) => scopes?.has(ofEntry) ?? true
-    const rows = await listPurged(ports, scope, caller)
-    const keys = new Set(scope.keys)
-    for (const { key } of rows) keys.delete(key)
-    return {
-      cost: await purgeCostOf(rows, ports.lifetimesOf, mayName),
-      readable: rows.filter(mayName),
-      unknownKeys: [...keys],
-    }
+async function findPurged(ports: CacheOperationsPorts, scope: PurgeScope, caller: Caller): Promise<FoundResponses> {
+  const scopes = readableScopes(ports, caller)
+  const mayName = ({ scope: ofEntry }: IndexEntry) => scopes?.has(ofEntry) ?? true
+  const rows = await listPurged(ports, scope, caller)
+  const keys = new Set(scope.keys)
+  for (const { key } of rows) keys.delete(key)
+  return {
+    cost: await purgeCostOf(rows, ports.lifetimesOf, mayName),
+    readable: rows.filter(mayName),
+    unknownKeys: [...keys],
   }
+}
 
-  function readableBy(caller: Caller): ListedEntries {
-    const scopes = readableScopes(caller)
-    return scopes === undefined ? index : ownEntriesOf(index, scopes)
-  }
+function readableBy(ports: CacheOperationsPorts, caller: Caller): ListedEntries {
+  const scopes = readableScopes(ports, caller)
+  return scopes === undefined ? ports.index : ownEntriesOf(ports.index, scopes)
+}
 
-  /** Returns the scopes whose entries the caller may read; `undefined`: all. */
-  function readableScopes(caller: Caller): ReadonlySet<string> | undefined {
-    return allows(caller.permissions, READ_CACHE) ? undefined : (ports.scopesOf?.(caller) ?? new Set())
-  }
+/** Returns the scopes whose entries the caller may read; `undefined`: all. */
+function readableScopes({ scopesOf }: CacheOperationsPorts, caller: Caller): ReadonlySet<string> | undefined {
+  return allows(caller.permissions, READ_CACHE) ? undefined : (scopesOf?.(caller) ?? new Set())
 }
 
 function policiesOf(contract: Contract): typeof policyByName {

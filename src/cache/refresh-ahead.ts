@@ -20,8 +20,6 @@ export interface RefreshAheadOptions {
   readonly runLater?: (run: () => void, ms: number) => void
 }
 
-export type RefreshAhead = ReturnType<typeof createRefreshAhead>
-
 interface RefreshAheadPorts extends Pick<CachePorts, 'clock' | 'hasIdleCapacity'> {
   /** Fetches for later requests. Never rejects. */
   readonly refresh: (context: ReadContext) => Promise<void>
@@ -42,67 +40,79 @@ const READS_LEFT_TO_CLIENTS = 3
 /** Between two looks for idle capacity, while there is none. */
 const BUSY_INTERVAL_MS = 40
 
-export function createRefreshAhead(
-  { maxConcurrent, minHits, runLater = (run, ms) => void setTimeout(run, ms).unref() }: RefreshAheadOptions,
-  { clock, hasIdleCapacity, refresh, waiting }: RefreshAheadPorts,
-) {
-  const demands = new RecentlyUsed<Demand>(MAX_IN_USE)
-  let running = 0
-  let isScheduled = false
+export class RefreshAhead {
+  readonly #options: RefreshAheadOptions
+  readonly #ports: RefreshAheadPorts
+  readonly #demands = new RecentlyUsed<Demand>(MAX_IN_USE)
+  #running = 0
+  #isScheduled = false
 
-  return {
-    /** Notes a hit of a fresh response, and starts its refresh if it is due. Returns at once and never throws. */
-    onHit: (context: ReadContext, { response, age }: AgedResponse): void => {
-      const timeLeft = response.ttl - age
-      waiting.dropStale(context.target.key)
-      // Not in the second half of the lifetime.
-      if (timeLeft > (response.ttl - response.fetchTime) * COUNTED_SHARE) return
-      const { key } = context.target
-      const now = clock()
-      const known = demands.get(key)
-      const demand = known ?? new Demand(response, now + timeLeft)
-      if (known === undefined) demands.set(key, demand)
-      else if (!demand.isOf(now + timeLeft)) demand.begin(response, now + timeLeft)
-      demand.hits += 1
-      if (demand.isRefreshed || timeLeft > refreshWindow(response) || !demand.hasHits(minHits)) return
-      const value = demand.rate(now) * response.fetchTime
-      waiting.add({ key, context, demand, expiresAt: demand.expiresAt, value })
-      if (!isScheduled) startNext()
-    },
-    /** Refreshes a response that is served stale for `servedFor` milliseconds, unless that time or another fetch ends first. */
-    refreshWhenIdle: (context: ReadContext, servedFor: number): void => {
-      const expiresAt = clock() + servedFor
-      waiting.add({ key: context.target.key, context, demand: undefined, expiresAt, value: -expiresAt })
-      if (!isScheduled) startNext()
-    },
-    /** Whether a response was requested often in the second half of its lifetime, which may be over. */
-    isHot: (key: string, { response, age }: AgedResponse) => {
-      const demand = demands.get(key)
-      return demand !== undefined && demand.hits >= minHits && demand.isOf(clock() + response.ttl - age)
-    },
+  constructor(options: RefreshAheadOptions, ports: RefreshAheadPorts) {
+    this.#options = options
+    this.#ports = ports
   }
 
-  function startNext(): void {
-    if (running >= maxConcurrent) return
+  /** Notes a hit of a fresh response, and starts its refresh if it is due. Returns at once and never throws. */
+  onHit(context: ReadContext, { response, age }: AgedResponse): void {
+    const { waiting, clock } = this.#ports
+    const timeLeft = response.ttl - age
+    waiting.dropStale(context.target.key)
+    // Not in the second half of the lifetime.
+    if (timeLeft > (response.ttl - response.fetchTime) * COUNTED_SHARE) return
+    const { key } = context.target
+    const now = clock()
+    const known = this.#demands.get(key)
+    const demand = known ?? new Demand(response, now + timeLeft)
+    if (known === undefined) this.#demands.set(key, demand)
+    else if (!demand.isOf(now + timeLeft)) demand.begin(response, now + timeLeft)
+    demand.hits += 1
+    if (demand.isRefreshed || timeLeft > refreshWindow(response) || !demand.hasHits(this.#options.minHits)) return
+    const value = demand.rate(now) * response.fetchTime
+    this.#add({ key, context, demand, expiresAt: demand.expiresAt, value })
+  }
+
+  /** Refreshes a response that is served stale for `servedFor` milliseconds, unless that time or another fetch ends first. */
+  refreshWhenIdle(context: ReadContext, servedFor: number): void {
+    const expiresAt = this.#ports.clock() + servedFor
+    this.#add({ key: context.target.key, context, demand: undefined, expiresAt, value: -expiresAt })
+  }
+
+  /** Whether a response was requested often in the second half of its lifetime, which may be over. */
+  isHot(key: string, { response, age }: AgedResponse): boolean {
+    const demand = this.#demands.get(key)
+    if (demand === undefined || demand.hits < this.#options.minHits) return false
+    return demand.isOf(this.#ports.clock() + response.ttl - age)
+  }
+
+  #add(refresh: WaitingRefresh): void {
+    this.#ports.waiting.add(refresh)
+    this.#startNext()
+  }
+
+  #startNext(): void {
+    if (this.#isScheduled || this.#running >= this.#options.maxConcurrent) return
+    const { waiting, clock, hasIdleCapacity } = this.#ports
     const next = waiting.take(clock(), ({ request }) => hasIdleCapacity(request))
-    if (next !== undefined) start(next)
-    if (next !== undefined || waiting.size > 0) scheduleNext(next === undefined ? BUSY_INTERVAL_MS : START_INTERVAL_MS)
+    if (next !== undefined) this.#start(next)
+    if (next !== undefined) this.#scheduleNext(START_INTERVAL_MS)
+    else if (waiting.size > 0) this.#scheduleNext(BUSY_INTERVAL_MS)
   }
 
-  function start({ context, demand }: WaitingRefresh): void {
+  #start({ context, demand }: WaitingRefresh): void {
     if (demand !== undefined) demand.isRefreshed = true
-    running += 1
-    void refresh(context).finally(() => {
-      running -= 1
-      if (!isScheduled) startNext()
+    this.#running += 1
+    void this.#ports.refresh(context).finally(() => {
+      this.#running -= 1
+      this.#startNext()
     })
   }
 
-  function scheduleNext(ms: number): void {
-    isScheduled = true
+  #scheduleNext(ms: number): void {
+    const { runLater = (run, ms) => void setTimeout(run, ms).unref() } = this.#options
+    this.#isScheduled = true
     runLater(() => {
-      isScheduled = false
-      startNext()
+      this.#isScheduled = false
+      this.#startNext()
     }, ms)
   }
 }

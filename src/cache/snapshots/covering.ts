@@ -10,7 +10,7 @@ import type { CacheTarget } from '../key.ts'
 import type { SharedParts } from '../stores/contract.ts'
 import { storageLifetime } from '../stores/local-entries.ts'
 import type { SnapshotPorts } from './build.ts'
-import type { Derivation } from './builds.ts'
+import type { Derivation } from './derivation.ts'
 import { readCollection, SnapshotRefusedError } from './read-collection.ts'
 import { type SnapshotHead, snapshotOf } from './rows.ts'
 

@@ -7,7 +7,7 @@ import { OPEN, QUOTE } from '../../core/json-scan.ts'
 import type { EdgeRead, Handler } from '../../core/request.ts'
 import { isPartial, type MadeOfParts, partsOf } from '../../core/response.ts'
 import { waitForJsonTurn } from '../../core/turns.ts'
-import type { NodeReads } from './builds.ts'
+import type { NodeReads } from './derivation.ts'
 import type { CollectionRows, SnapshotHead } from './rows.ts'
 
 export interface SnapshotLimits {

@@ -3,7 +3,7 @@
  * rows must be what the manager has answered.
  */
 import { compilePolicy } from '../../../src/cache/policy.ts'
-import { derivationOf, rowSourceOf, V3_READS } from '../../../src/cache/snapshots/builds.ts'
+import { derivationOf, rowSourceOf, V3_READS } from '../../../src/cache/snapshots/derivation.ts'
 import { readCollection } from '../../../src/cache/snapshots/read-collection.ts'
 import { isDetermined } from '../../../src/collections/determined.ts'
 import { answerInFrame, type QueriedRows, readParts } from '../../../src/collections/queried-rows.ts'

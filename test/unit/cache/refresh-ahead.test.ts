@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { ReadContext } from '../../../src/cache/call-nodes.ts'
-import { createRefreshAhead, WaitingRefreshes } from '../../../src/cache/refresh-ahead.ts'
+import { RefreshAhead, WaitingRefreshes } from '../../../src/cache/refresh-ahead.ts'
 import { refreshWindow } from '../../../src/cache/refresh-window.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import {
@@ -155,7 +155,7 @@ function scheduler({ maxConcurrent = 2, isIdle = () => true }: SchedulerOptions 
   let timers: (() => void)[] = []
   const idOf = (context: ReadContext) => context.target.key
   const waiting = new WaitingRefreshes()
-  const { onHit, refreshWhenIdle } = createRefreshAhead(
+  const refreshAhead = new RefreshAhead(
     { maxConcurrent, minHits: 1, runLater: (run) => timers.push(run) },
     {
       clock: clock.read,
@@ -171,11 +171,11 @@ function scheduler({ maxConcurrent = 2, isIdle = () => true }: SchedulerOptions 
     const context = { request: agent(id), target: { key: id } } as unknown as ReadContext
     const ttl = TTL + fetchTime
     const stored = { response: storedResponse('', { ttl, fetchTime }), age: ttl - timeLeft }
-    for (let hit = 0; hit < hits; hit += 1) onHit(context, stored)
+    for (let hit = 0; hit < hits; hit += 1) refreshAhead.onHit(context, stored)
   }
   /** A response that is served stale for this time. */
   const offerStale = (id: string, servedFor: number) =>
-    refreshWhenIdle({ request: agent(id), target: { key: id } } as unknown as ReadContext, servedFor)
+    refreshAhead.refreshWhenIdle({ request: agent(id), target: { key: id } } as unknown as ReadContext, servedFor)
   const runTimers = () => {
     const due = timers
     timers = []

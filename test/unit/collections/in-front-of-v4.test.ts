@@ -1,6 +1,6 @@
 /** Which requests of the v3 contract are computed from rows that the edge has converted. */
 import t from 'tap'
-import { derivationOf, V3_READS } from '../../../src/cache/snapshots/builds.ts'
+import { derivationOf, V3_READS } from '../../../src/cache/snapshots/derivation.ts'
 import type { ReadEndpoint } from '../../../src/contracts/endpoint.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
 import type { EdgeRead } from '../../../src/core/request.ts'

@@ -1,0 +1,60 @@
+/** One fetch for all replicas: under the fetch lock of the response, which they share through Redis. */
+import type { EdgeRead, Handler } from '../core/request.ts'
+import { type AgedResponse, type Lookup, type ReadResponse, responseOf } from '../core/response.ts'
+import { timeLimitOf, withTimeout } from '../core/timing.ts'
+import { awaitStore, type CachePorts, callNodes, type FetchResult, type ReadContext } from './call-nodes.ts'
+
+/** A replica that holds a fetch lock counts as dead this long after its call must have ended. */
+const LOCK_GRACE_MS = 2000
+/** After this many fetch locks of other replicas ended without a stored response, fetch without a lock. */
+const MAX_LOCK_ATTEMPTS = 3
+
+/** Fetches under the fetch lock, or returns what the replica that holds the lock has stored. */
+export async function fetchOverReplicas(
+  ports: CachePorts,
+  next: Handler<EdgeRead, ReadResponse>,
+  context: ReadContext,
+): Promise<FetchResult> {
+  const { request, target } = context
+  let { lookup } = context
+  const known = lookup.kind === 'hit' ? lookup : undefined
+  // A call without a time limit may take minutes: it neither holds a fetch lock nor waits for one.
+  const attempts = request.waitForComplete || ports.neverCollapses ? 0 : MAX_LOCK_ATTEMPTS
+  for (let attempt = 0; attempt < attempts && lookup.kind !== 'unavailable'; attempt += 1) {
+    const lock = await ports.store.acquireFetchLock(
+      // A client does not wait for a read of minutes.
+      request.effort === 'complete' ? `${target.key} complete` : target.key,
+      lookup.epochs,
+      timeLimitOf(request, ports.limits()) + LOCK_GRACE_MS,
+    )
+    lookup = await ports.store.lookup(target.key, target.tags, lock.held)
+    const found = storedMeanwhile(lookup, known)
+    if (lock.held) {
+      let storing: Promise<void> | undefined
+      try {
+        if (found !== undefined) return found
+        const fetched = await callNodes(ports, next, context, lookup)
+        storing = fetched.storing
+        return await awaitStore(fetched)
+      } finally {
+        // Replicas that wait for the lock look the response up when the lock is released.
+        void Promise.resolve(storing).then(() => lock.release())
+      }
+    }
+    if (found !== undefined) return found
+    await withTimeout(lock.settled, Number.POSITIVE_INFINITY, undefined, request.client.signal)
+  }
+  return awaitStore(await callNodes(ports, next, context, await ports.store.lookup(target.key, target.tags)))
+}
+
+/** Returns what another replica has stored since, if it is fresh and of another fetch than the response that is known. */
+function storedMeanwhile(lookup: Lookup, known: AgedResponse | undefined): FetchResult | undefined {
+  if (lookup.kind !== 'hit' || lookup.epochs.fenced) return undefined
+  if (lookup.age >= lookup.response.ttl || (known !== undefined && isOfSameFetch(lookup, known))) return undefined
+  return { kind: 'cacheable', response: responseOf(lookup, {}), entry: lookup, collapsed: true }
+}
+
+/** A v4 response may be older than `known` was when it was looked up: its fetch may have taken longer. */
+function isOfSameFetch({ response: { fetchTime, body }, age }: AgedResponse, known: AgedResponse): boolean {
+  return fetchTime === known.response.fetchTime && body.equals(known.response.body) && age >= known.age
+}

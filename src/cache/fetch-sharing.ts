@@ -1,0 +1,52 @@
+/** Which requests share one fetch, and what the fetch has of the request that starts it. */
+import { EdgeError } from '../core/errors.ts'
+import { NO_COST, type RequestClient } from '../core/request.ts'
+import type { FetchResult, ReadContext } from './call-nodes.ts'
+import { epochsText } from './stores/epochs.ts'
+
+/** Returns the work of one fetch, as all requests that share it see it. */
+export function workOf(context: ReadContext, run: (context: ReadContext) => Promise<FetchResult>, isStored: boolean) {
+  const { request } = context
+  const flow = request.client.flow !== undefined && { flow: request.client.flow }
+  return {
+    // The request that starts the fetch is charged for it, not for its parts, and a refresh is charged to none.
+    onStart: () => request.cost.charge(),
+    run: ({ signal, presence }: RequestClient) => {
+      // Others will use a snapshot, whatever becomes of the client whose request has led to it.
+      const client = {
+        ...flow,
+        ...(isStored && { isShared: true as const }),
+        signal,
+        ...(presence && request.extent !== 'allRows' && { presence }),
+      }
+      return run({ ...context, request: { ...request, client, cost: NO_COST } })
+    },
+    // A call without a time limit might never end if its caller could not end it.
+    continuesWithoutCallers: isStored && !request.waitForComplete,
+  }
+}
+
+/** Returns the id of a fetch that requests with the same epochs share. */
+export function sharedId(context: ReadContext): string {
+  return flightId(context, epochsText(context.lookup))
+}
+
+/** The node has refused the credentials of the caller. */
+const REFUSED_CREDENTIALS = 901
+
+/**
+ * Work may be shared by users with the same rights. If the node refuses the token of the one that started it, that says
+ * nothing about the others.
+ */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof EdgeError && error.code === REFUSED_CREDENTIALS
+}
+
+/**
+ * Calls without a time limit, and calls with a name and a password, are shared only among their like. Calls with a token of
+ * the manager are shared by users with the same rights, which are a part of the key.
+ */
+export function flightId({ request, target }: ReadContext, epochs: string): string {
+  const owner = request.caller.credentials === undefined ? '' : request.caller.name
+  return `${target.key} ${epochs} ${request.waitForComplete} ${request.effort} ${owner}`
+}

@@ -1,0 +1,129 @@
+/**
+ * What is stored about the tokens of the manager's users: that a token is genuine, and from which time of issue on the tokens
+ * of a series are good.
+ */
+import { createHmac } from 'node:crypto'
+import type { ClaimedToken } from '../core/access.ts'
+import { bytesOf, type StoredBytes } from '../core/response.ts'
+import type { Clock } from '../core/timing.ts'
+import { ownField, parseJson } from '../core/values.ts'
+import type { RecheckPace } from './recheck-pace.ts'
+import type { BytesKey, BytesLookup, EpochStore, NewEntry } from './stores/contract.ts'
+
+/** What writes invalidate that end tokens: of any user, or of one (contracts/v4/security.ts). */
+export const RIGHTS_TAG = 'rights'
+const USER_TAG = 'tokens:'
+/** No write invalidates this tag: a genuine token stays genuine. */
+const GENUINE_TAGS = ['tokens'] as const
+
+/** Where a token and its series are stored. */
+export interface Place extends Pick<ClaimedToken, 'issuedAt' | 'expiresAt'> {
+  readonly own: BytesKey
+  readonly series: BytesKey
+  readonly tags: readonly string[]
+}
+
+export interface StoredAcceptancesOptions {
+  readonly store: EpochStore
+  readonly secret: () => Buffer | string
+  readonly pace: RecheckPace
+  /** Whether accepted tokens stay good for reads while no node answers. Absent: they do not. */
+  readonly hasOutageMode?: () => boolean
+  readonly clock: Clock
+}
+
+export class StoredAcceptances {
+  readonly #options: StoredAcceptancesOptions
+
+  constructor(options: StoredAcceptancesOptions) {
+    this.#options = options
+  }
+
+  placeOf({ text, node, user, series, issuedAt, expiresAt }: ClaimedToken): Place {
+    const digest = (kind: string, value: string): BytesKey => {
+      const hmac = createHmac('sha256', this.#options.secret()).update(`${kind} ${node.length}:${node} ${value}`)
+      return `bytes:${hmac.digest('base64url')}`
+    }
+    return { own: digest('token', text), series: digest('series', series), tags: tagsOfUser(user), issuedAt, expiresAt }
+  }
+
+  lookUpGenuine({ own }: Place): ReturnType<EpochStore['lookup']> {
+    return this.#options.store.lookup(own, GENUINE_TAGS)
+  }
+
+  lookUpSeries({ series, tags }: Place): ReturnType<EpochStore['lookup']> {
+    return this.#options.store.lookup(series, tags)
+  }
+
+  /** As `lookUpSeries`, without a step to Redis; `undefined`: this process does not know. */
+  lookUpLocal({ series, tags }: Place): BytesLookup | undefined {
+    return this.#options.store.lookupLocal(series, tags)
+  }
+
+  /** Whether the token was accepted, and no change since then may have ended it. */
+  async wasAccepted(place: Place): Promise<boolean> {
+    if (this.#options.hasOutageMode?.() !== true) return false
+    const from = fromIn(await this.lookUpSeries(place))
+    return from !== undefined && from <= place.issuedAt
+  }
+
+  /**
+   * Stores that the node accepted the token after `before` was looked up. `initialAge`: milliseconds before that lookup at
+   * which the call for it began.
+   */
+  async add(place: Place, before: BytesLookup, initialAge = 0): Promise<void> {
+    const { series, tags, issuedAt, expiresAt } = place
+    const known = acceptedIn(this.lookUpLocal(place) ?? before)
+    // The acceptance of an older token covers more.
+    if (known !== undefined && known.from < issuedAt && this.isRecent(known)) return
+    const { pace, hasOutageMode } = this.#options
+    const ttl = pace.longest()
+    const left = hasOutageMode?.() === true ? expiresAt - this.#options.clock.wall() - ttl : 0
+    const stored = bytesOf({ from: issuedAt }, ttl, Math.max(0, left))
+    await this.#save(before, { key: series, tags, stored, initialAge })
+  }
+
+  async addGenuine(place: Place, issuedAt: number): Promise<void> {
+    const before = await this.lookUpGenuine(place)
+    if (before.kind === 'hit') return
+    const stored = bytesOf({ issuedAt }, place.expiresAt - this.#options.clock.wall())
+    await this.#save(before, { key: place.own, tags: GENUINE_TAGS, stored })
+  }
+
+  /** Whether it is not worth while to note another acceptance. */
+  isRecent({ age }: { readonly age: number }): boolean {
+    return age < this.#options.pace.interval() / 2
+  }
+
+  /** `before`: what was looked up before the node answered. */
+  async #save(before: BytesLookup, entry: Omit<NewEntry<StoredBytes, BytesKey>, 'epochs'>): Promise<void> {
+    if (before.kind === 'unavailable' || before.epochs.fenced || entry.stored.ttl <= 0) return
+    await this.#options.store.store({ ...entry, epochs: before.epochs })
+  }
+}
+
+/** Returns from which time of issue on tokens are good, and the milliseconds since the node was asked. */
+export function acceptedIn(lookup: BytesLookup): { readonly from: number; readonly age: number } | undefined {
+  const from = fromIn(lookup)
+  return from !== undefined && lookup.kind === 'hit' && lookup.age < lookup.response.ttl
+    ? { from, age: lookup.age }
+    : undefined
+}
+
+/** Returns the same time of an acceptance that may have expired. */
+function fromIn(lookup: BytesLookup): number | undefined {
+  if (lookup.kind !== 'hit' || lookup.epochs.fenced) return undefined
+  const from = ownField(parseJson(lookup.response.body), 'from')
+  return typeof from === 'number' ? from : undefined
+}
+
+/** Returns the latest time at which a genuine token can have been issued; `undefined`: no replica has noted it. */
+export function issuedAtIn(lookup: BytesLookup): number | undefined {
+  const noted = lookup.kind === 'hit' ? ownField(parseJson(lookup.response.body), 'issuedAt') : undefined
+  return typeof noted === 'number' ? noted : undefined
+}
+
+/** The tags of what depends on the rights of a user. */
+export function tagsOfUser(user: string): readonly string[] {
+  return [RIGHTS_TAG, `${USER_TAG}${user}`]
+}
