@@ -23,7 +23,7 @@ import {
   MasterNotReadyError,
   type OwnerLookupPorts,
 } from './owner-lookup.ts'
-import { createOwnerTable, type OwnerTablePorts } from './owner-table.ts'
+import { OwnerTable, type OwnerTablePorts } from './owner-table.ts'
 
 /** By agent id: the name of the node to call, or the error 931 with the reason why there is none. */
 export type NodeByAgent = Pick<ReadonlyMap<string, string | EdgeError>, 'get' | 'keys'>
@@ -38,7 +38,7 @@ export type AgentOwners = ReturnType<typeof createAgentOwners>
 export function createAgentOwners(ports: AgentOwnersPorts) {
   const { view, lifetimes } = ports
   const lookup = createOwnerLookup(ports)
-  const table = createOwnerTable({ lookup, lifetimes, clock: systemClock.elapsed })
+  const table = new OwnerTable({ lookup, lifetimes, clock: systemClock.elapsed })
   const findOwners = async (ids: readonly string[], request: EdgeRequest): Promise<AgentOwnerMap> => {
     const startedAt = systemClock.elapsed()
     const found = await lookup.find(ids, request)
@@ -68,7 +68,7 @@ export function createAgentOwners(ports: AgentOwnersPorts) {
     verifiedOwners: async (ids: readonly string[], request: EdgeRequest): Promise<NodeByAgent> =>
       nodesOf(await findOwners(ids, request), view),
     /** Returns the table, with agent `000`. Throws 931. */
-    allOwners: table.current,
+    allOwners: table.current.bind(table),
     /** Asks the master now for the members of a group, or returns the error of the manager. Throws 931. */
     groupMembers: async (group: string, request: EdgeRequest) => {
       const found = await lookup.findMembers(group, request)

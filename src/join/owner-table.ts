@@ -16,12 +16,14 @@ export interface OwnerTablePorts {
   readonly clock: () => number
 }
 
-interface Snapshot {
+interface Table {
   readonly owners: Map<string, AgentOwner>
   /** The time of its oldest rows, by the clock. */
   readonly asOf: number
   /** Milliseconds until it is refreshed. */
   readonly refreshInterval: number
+  /** Whether a request may still read the whole map. */
+  isInUse: boolean
 }
 
 /** A refresh takes at most a tenth of the time: for 100,000 agents it costs the master a hundred calls. */
@@ -32,94 +34,107 @@ const PAUSE_AFTER_FAILURE_MS = 1000
 const MAX_REFRESH_WAIT_MS = 1000
 
 /** The table of all agents and their owners: read from the master, refreshed in the background, of bounded age. */
-export function createOwnerTable({ lookup, lifetimes, clock }: OwnerTablePorts) {
-  let snapshot: Snapshot | undefined
-  /** Whether a request may still read the whole map. */
-  let isInUse = false
+export class OwnerTable {
+  readonly #ports: OwnerTablePorts
+  #table: Table | undefined
+  #refreshing: Promise<Table> | undefined
+  #refreshStartedAt = 0
+  #failure: { readonly error: EdgeError; readonly at: number } | undefined
   /** The owners of agents that were looked up after the rows of the table were read; `at`: the start of the lookup. */
-  const corrections = new Map<string, { readonly owner: AgentOwner | undefined; readonly at: number }>()
-  let refreshing: Promise<Snapshot> | undefined
-  let refreshStartedAt = 0
-  let failure: { readonly error: EdgeError; readonly at: number } | undefined
+  readonly #corrections = new Map<string, { readonly owner: AgentOwner | undefined; readonly at: number }>()
 
-  const intervalFor = (duration: number) =>
-    Math.max(lifetimes().ttl, MIN_REFRESH_INTERVAL_MS, duration * MIN_INTERVAL_PER_DURATION)
-  const readSnapshot = async (request: EdgeRequest): Promise<Snapshot> => {
+  constructor(ports: OwnerTablePorts) {
+    this.#ports = ports
+  }
+
+  /**
+   * Returns the table if it is fresh. From then to twice that age it is returned while it is refreshed; an older table is
+   * refreshed first, and returned only if the master cannot be asked. Throws 931.
+   */
+  async current(request: EdgeRequest): Promise<AgentOwnerMap> {
+    const table = await this.#latest(request)
+    table.isInUse = true
+    return table.owners
+  }
+
+  /** As `current`, to look a single agent up. Resolves to undefined while there is none, and a refresh takes longer: a large cluster needs many calls. */
+  async soon(request: EdgeRequest): Promise<AgentOwnerMap | undefined> {
+    const latest = this.#latest(request)
+    return (await withTimeout(latest, this.#leftToWait(), undefined))?.owners
+  }
+
+  /**
+   * Sets the owners of agents that were looked up at this time, without those that do not exist. Rows that were read before are
+   * older, also those of a later refresh, which may use pages that another replica has read. Tables in use do not change.
+   */
+  correct(ids: readonly string[], found: AgentOwnerMap, startedAt: number): void {
+    if (this.#table === undefined && this.#refreshing === undefined) return
+    for (const id of ids) {
+      const owner = found.get(id)
+      this.#corrections.set(id, { owner, at: startedAt })
+      if (this.#table === undefined || isSame(this.#table.owners.get(id), owner)) continue
+      if (this.#table.isInUse) this.#table = { ...this.#table, owners: new Map(this.#table.owners), isInUse: false }
+      setOwner(this.#table.owners, id, owner)
+    }
+  }
+
+  async #latest(request: EdgeRequest): Promise<Table> {
+    const old = this.#table
+    if (old === undefined) return this.#refreshed(request)
+    const { clock, lifetimes } = this.#ports
+    const age = clock() - old.asOf
+    if (age < old.refreshInterval) return old
+    const next = this.#refreshed(request)
+    if (age >= old.refreshInterval + lifetimes().staleIfError) return next
+    const nextOrOld = next.catch(() => old)
+    return age < 2 * old.refreshInterval ? old : withTimeout(nextOrOld, this.#leftToWait(), old)
+  }
+
+  #leftToWait(): number {
+    return MAX_REFRESH_WAIT_MS - (this.#ports.clock() - this.#refreshStartedAt)
+  }
+
+  #refreshed(request: EdgeRequest): Promise<Table> {
+    const now = this.#ports.clock()
+    const failure = this.#failure
+    if (failure !== undefined && now - failure.at < PAUSE_AFTER_FAILURE_MS) return Promise.reject(failure.error)
+    // A refusal of one caller is no failure of the master: the request tries with its own caller.
+    const underWay = this.#refreshing?.catch((error) =>
+      isErrorOfCaller(error) ? this.#refreshed(request) : Promise.reject(error),
+    )
+    if (underWay !== undefined) return underWay
+    this.#refreshStartedAt = now
+    this.#refreshing = this.#read(request).finally(() => {
+      this.#refreshing = undefined
+    })
+    return this.#refreshing
+  }
+
+  async #read(request: EdgeRequest): Promise<Table> {
+    const { clock, lookup, lifetimes } = this.#ports
     const startedAt = clock()
     try {
       // A replica that reads the pages of another one has half of the interval left.
       const { owners, age, fetchTime } = await lookup.findAll(request, (ms) =>
-        Math.max(lifetimes().ttl, intervalFor(ms) / 2),
+        Math.max(lifetimes().ttl, this.#intervalFor(ms) / 2),
       )
-      const refreshInterval = intervalFor(Math.max(fetchTime, clock() - startedAt))
+      const refreshInterval = this.#intervalFor(Math.max(fetchTime, clock() - startedAt))
       const asOf = startedAt - age
-      snapshot = { owners, asOf, refreshInterval }
-      isInUse = false
-      for (const [id, { owner, at }] of corrections) {
-        if (at > asOf) setOwner(snapshot.owners, id, owner)
-        else corrections.delete(id)
+      for (const [id, { owner, at }] of this.#corrections) {
+        if (at > asOf) setOwner(owners, id, owner)
+        else this.#corrections.delete(id)
       }
-      return snapshot
+      this.#table = { owners, asOf, refreshInterval, isInUse: false }
+      return this.#table
     } catch (error) {
-      if (snapshot === undefined) corrections.clear()
-      if (isOwnerUnknownError(error)) failure = { error, at: clock() }
+      if (this.#table === undefined) this.#corrections.clear()
+      if (isOwnerUnknownError(error)) this.#failure = { error, at: clock() }
       throw error
     }
   }
-  const refresh = (request: EdgeRequest): Promise<Snapshot> => {
-    if (failure !== undefined && clock() - failure.at < PAUSE_AFTER_FAILURE_MS) return Promise.reject(failure.error)
-    if (refreshing !== undefined) {
-      // A refusal of one caller is no failure of the master: the request tries with its own caller.
-      return refreshing.catch((error) => (isErrorOfCaller(error) ? refresh(request) : Promise.reject(error)))
-    }
-    refreshStartedAt = clock()
-    refreshing = readSnapshot(request).finally(() => {
-      refreshing = undefined
-    })
-    return refreshing
-  }
-  const latest = async (request: EdgeRequest): Promise<AgentOwnerMap> => {
-    const old = snapshot
-    if (old === undefined) return (await refresh(request)).owners
-    const age = clock() - old.asOf
-    if (age < old.refreshInterval) return old.owners
-    const next = refresh(request)
-    if (age >= old.refreshInterval + lifetimes().staleIfError) return (await next).owners
-    const nextOrOld = next.catch(() => old)
-    if (age < 2 * old.refreshInterval) return old.owners
-    return (await withTimeout(nextOrOld, leftToWait(), old)).owners
-  }
-  const leftToWait = () => MAX_REFRESH_WAIT_MS - (clock() - refreshStartedAt)
-  return {
-    /**
-     * Returns the table if it is fresh. From then to twice that age it is returned while it is refreshed; an older table is
-     * refreshed first, and returned only if the master cannot be asked. Throws 931.
-     */
-    current: async (request: EdgeRequest): Promise<AgentOwnerMap> => {
-      const owners = await latest(request)
-      isInUse = true
-      return owners
-    },
-    /** As `current`, to look a single agent up. Resolves to undefined while there is none, and a refresh takes longer: a large cluster needs many calls. */
-    soon: (request: EdgeRequest): Promise<AgentOwnerMap | undefined> => {
-      const owners = latest(request)
-      return withTimeout(owners, leftToWait(), undefined)
-    },
-    /**
-     * Sets the owners of agents that were looked up at this time, without those that do not exist. Rows that were read before are
-     * older, also those of a later refresh, which may use pages that another replica has read. Tables in use do not change.
-     */
-    correct: (ids: readonly string[], found: AgentOwnerMap, startedAt: number): void => {
-      if (snapshot === undefined && refreshing === undefined) return
-      for (const id of ids) {
-        const owner = found.get(id)
-        corrections.set(id, { owner, at: startedAt })
-        if (snapshot === undefined || isSame(snapshot.owners.get(id), owner)) continue
-        if (isInUse) snapshot = { ...snapshot, owners: new Map(snapshot.owners) }
-        isInUse = false
-        setOwner(snapshot.owners, id, owner)
-      }
-    },
+
+  #intervalFor(duration: number): number {
+    return Math.max(this.#ports.lifetimes().ttl, MIN_REFRESH_INTERVAL_MS, duration * MIN_INTERVAL_PER_DURATION)
   }
 }
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { AgentOwner, AllOwners } from '../../../src/join/owner-lookup.ts'
-import { createOwnerTable } from '../../../src/join/owner-table.ts'
+import { OwnerTable } from '../../../src/join/owner-table.ts'
 import { createLatch, edgeRequest, ManualClock, settle } from '../../support/edge-requests.ts'
 
 const ownedBy = (node: string): AgentOwner => ({ kind: 'node', node })
@@ -21,7 +21,7 @@ function createTable() {
     calls += 1
     return respond()
   }
-  const table = createOwnerTable({
+  const table = new OwnerTable({
     lookup: { findAll },
     lifetimes: () => ({ ttl: FRESH, staleIfError: STALE }),
     clock: clock.read,
