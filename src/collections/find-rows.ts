@@ -1,6 +1,6 @@
 /** Finds where the rows of a response are in its bytes. */
 import { type Envelope, readEnvelope } from '../core/envelope.ts'
-import type { ByteRange } from '../core/envelope-scan.ts'
+import type { ByteRange } from '../core/envelope-members.ts'
 import {
   backOverSpace,
   CLOSE,

@@ -5,7 +5,7 @@
  */
 
 import { readEnvelopeInTurns } from '../core/envelope.ts'
-import type { ByteRange } from '../core/envelope-scan.ts'
+import type { ByteRange } from '../core/envelope-members.ts'
 import { CLOSE_LIST, COMMA, endOfValue, skipSpace } from '../core/json-scan.ts'
 import { concatInTurns, jsonInTurns } from '../core/long-values.ts'
 import type { RowRanges } from '../core/response.ts'

@@ -1,6 +1,7 @@
 /** The envelope of the manager's responses, and what a response or an error of the nodes means for cache and audit. */
 import { isUtf8 } from 'node:buffer'
-import { type ByteRange, type EnvelopeMembers, FAILED_NODES, scan, scanInTurns } from './envelope-scan.ts'
+import { type ByteRange, type EnvelopeMembers, FAILED_NODES } from './envelope-members.ts'
+import { scan, scanInTurns } from './envelope-scan.ts'
 import { EdgeError } from './errors.ts'
 import { parseInTurns } from './json-parse.ts'
 import { OPEN, skipSpace, valueIn } from './json-scan.ts'
