@@ -1,0 +1,95 @@
+/** The layers around each attempt of a call: the retry of a read, its span, and the budget of calls per minute. */
+import { Readable } from 'node:stream'
+import type { NodeResult } from '../core/node-call.ts'
+import { PROBLEM_TYPE } from '../core/response.ts'
+import type { Trace } from '../core/trace.ts'
+import { versionIn } from '../layouts/dialect.ts'
+import { notSent, routeOf, type Send, type UpstreamCall } from './call.ts'
+import { type CallBudget, UNKNOWN_WAIT_SECONDS } from './call-budget.ts'
+import type { Layer, StackParts } from './layer.ts'
+import { BLOCKED, problemOf } from './node-response.ts'
+
+/** Retries per call. A failing node receives at most 1.1 times its normal load. */
+const RETRIES_PER_CALL = 0.1
+/** Least number of retries that a full budget holds. */
+const MIN_RETRIES = 10
+
+/**
+ * Sends a read once again, on a new connection, if the first attempt failed before a response began. A connection of the
+ * pool may have been closed by the node, so a read on one reserves its retry. Without a retry left, a read begins on a new
+ * connection.
+ */
+export const retryOnce =
+  ({ limits }: StackParts): Layer =>
+  (next) => {
+    // The budget of retries, a token bucket. It starts full, for the moment in which a node closes all idle connections.
+    let retries = Number.POSITIVE_INFINITY
+    const addRetries = (count: number) => {
+      retries = Math.min(Math.max(MIN_RETRIES, limits().inFlight), retries + count)
+    }
+    return async (call) => {
+      addRetries(RETRIES_PER_CALL)
+      if (!call.retryable || retries < 1) return next({ ...call, connection: 'new' })
+      retries -= 1
+      const first = await next(call)
+      if (first.ok || first.retryable === undefined) {
+        addRetries(1)
+        return first
+      }
+      const second = await next({ ...call, connection: 'new', resend: 1 })
+      // The budget of the node does not permit the retry.
+      if (!second.ok && second.fault === 'overloaded') return first
+      return second.ok ? second : { ...second, sent: first.sent || second.sent }
+    }
+  }
+
+/** Runs one attempt in a child span, which the node receives as its parent. */
+export const traceAttempt: Layer = (next) => (call) =>
+  call.trace?.recorded ? sendInSpan(call, call.trace, next) : next(call)
+
+async function sendInSpan(call: UpstreamCall, trace: Trace, next: Send): Promise<NodeResult> {
+  const { method, node, resend } = call
+  const span = trace.startCallSpan({ method, route: routeOf(call), node, ...(resend !== undefined && { resend }) })
+  const result = await next({ ...call, trace: span })
+  if (!result.ok) {
+    span.end({ fault: result.fault })
+    return result
+  }
+  const { status, body } = result.response
+  if (body instanceof Readable) {
+    // The span of a streamed file ends with its last byte.
+    body.once('close', () => span.end({ status, ...(!body.readableEnded && { fault: 'cancelled' as const }) }))
+  } else span.end({ status })
+  return result
+}
+
+/** Counts everything that is sent to the node, retries, logins and probes included, in its budget of calls per minute. */
+export const countCall =
+  ({ budget: budgetInUse, showsProblems, clock, onVersion }: StackParts): Layer =>
+  (next) => {
+    const sendCounted = async (call: UpstreamCall, budget: CallBudget | undefined): Promise<NodeResult> => {
+      // Reads are paced when they start. A retry that waited for its turn would be a failure instead.
+      const unpaid = await budget?.pay(call.resend === undefined ? call.priority : 'write')
+      if (unpaid !== undefined) return notSent(call, unpaid)
+      const start = clock()
+      const result = await next(call)
+      if (!result.ok) return result
+      const version = call.endpoint === 'GET /' ? versionIn(result.response, 'v4') : undefined
+      if (version !== undefined) onVersion(version)
+      const { node, status, type, body } = result.response
+      const problem = problemOf(result.response, node)
+      if (problem !== 'tooManyRequests') budget?.recordAnswer(clock() - start)
+      if (problem === undefined || problem === 'hanging') return result
+      if (body instanceof Readable) body.destroy()
+      const tooMany = () => {
+        const retryAfter = budget?.recordRefusal() ?? UNKNOWN_WAIT_SECONDS
+        return { fault: 'overloaded', reason: 'tooManyRequests', status, retryAfter } as const
+      }
+      const refusal = problem === 'addressBlocked' ? BLOCKED : tooMany()
+      return notSent(call, type === PROBLEM_TYPE ? { ...refusal, layout: 'v4' } : refusal)
+    }
+    return (call) => {
+      const budget = budgetInUse()
+      return budget === undefined && !showsProblems() ? next(call) : sendCounted(call, budget)
+    }
+  }
