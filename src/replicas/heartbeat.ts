@@ -34,6 +34,18 @@ interface HeartbeatOptions {
   readonly onSilence: () => void
 }
 
+/** Whether this replica may use Redis. Each change replaces it as a whole. */
+type Contact =
+  /** Redis has not answered yet. */
+  | { readonly kind: 'starting' }
+  /**
+   * Redis answers, and this replica has sent its pending invalidations. `outageMs`: how long it did not before; 0: it always did.
+   * `isDoubted`: a command failed. If the heartbeat after it fails too, or there is no connection, reads do not use Redis.
+   */
+  | { readonly kind: 'up'; readonly outageMs: number; readonly isDoubted: boolean }
+  /** Reads stopped using Redis at `since`. `reported`: the causes of this outage. */
+  | { readonly kind: 'lost'; readonly since: number; readonly reported: ReadonlySet<string> }
+
 export class Heartbeat {
   readonly #options: HeartbeatOptions
   readonly #lease: LocalLease
@@ -42,22 +54,13 @@ export class Heartbeat {
   #otherReplicas = 0
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
-  /** A command failed. If the heartbeat after it fails too, or there is no connection, reads do not use Redis. */
-  #hasFailure = false
-  #lastFailure: HeartbeatFailure | undefined
-  #refusedSince: number | undefined
+  #contact: Contact = { kind: 'starting' }
+  /** Of the last heartbeat. `refusedSince`: since when there is no connection, or Redis refuses commands; absent: it is late. */
+  #failure: (HeartbeatFailure & { readonly refusedSince?: number | undefined }) | undefined
   #silenceReportedAt = Number.NEGATIVE_INFINITY
   #running: Promise<boolean> | undefined
-  /** Redis answers, and this replica has sent its pending invalidations. */
-  #isUp = false
-  /** The causes that were reported in this outage. */
-  readonly #reported = new Set<string>()
-  #lostAt: number | undefined
-  #losses = 0
   /** Before this time, replicas that were cut off with this one may not have sent their pending invalidations. */
   #usableFrom = 0
-  /** Milliseconds; 0: there was none. */
-  #lastOutageMs = 0
   #generation: string | undefined
 
   constructor(options: HeartbeatOptions) {
@@ -68,13 +71,14 @@ export class Heartbeat {
   /** Redis answers, and every replica that was cut off with this one had time to send its pending invalidations. */
   get isTrusted(): boolean {
     const { connection, elapsed } = this.#options
-    return this.#isUp && connection.isReady && elapsed() >= this.#usableFrom
+    return this.#contact.kind === 'up' && connection.isReady && elapsed() >= this.#usableFrom
   }
 
   /** Redis answers, and the last outage was shorter than a lease: what replicas leased there has not expired. */
   get hasLeases(): boolean {
     const { connection, times } = this.#options
-    return this.isTrusted || (this.#isUp && connection.isReady && this.#lastOutageMs < times.lease)
+    const contact = this.#contact
+    return this.isTrusted || (contact.kind === 'up' && connection.isReady && contact.outageMs < times.lease)
   }
 
   /** Returns whether the local tier may be served without asking Redis. */
@@ -116,17 +120,17 @@ export class Heartbeat {
 
   /** When reads stopped using Redis; undefined if they use it. */
   get lostAt(): number | undefined {
-    return this.#lostAt
+    return this.#contact.kind === 'lost' ? this.#contact.since : undefined
   }
 
   /** The latest failure while reads do not use Redis. Absent also while they wait for pending invalidations only. */
   get failure(): HeartbeatFailure | undefined {
-    return this.lostAt === undefined ? undefined : this.#lastFailure
+    return this.#contact.kind === 'lost' ? this.#failure : undefined
   }
 
   /** Since when there is no connection, or Redis refuses commands; undefined also if its replies are only late. */
   get refusedSince(): number | undefined {
-    return this.#refusedSince
+    return this.#failure?.refusedSince
   }
 
   /** Sends the first heartbeats. Resolves when Redis is reachable, at the latest after `bulkTimeout`. */
@@ -136,7 +140,7 @@ export class Heartbeat {
     while (!this.#isClosed && !(await this.#beatOnce()) && elapsed() < until) {
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
-    if (!this.#isUp) this.#lose(this.#lastFailure)
+    if (this.#contact.kind !== 'up') this.#lose(this.#failure)
     this.#schedule()
   }
 
@@ -146,11 +150,13 @@ export class Heartbeat {
    */
   reportReply(reply: RedisReply<unknown>): void {
     const { connection, onEvent } = this.#options
-    if (reply.ok) this.#hasFailure = false
-    else if (reply === TIMED_OUT) onEvent('timeout')
-    if (reply.ok || !this.#isUp) return
-    if (!connection.isReady) this.#noteFailure(reply)
-    else if (!this.#hasFailure) this.#confirmFailure()
+    const contact = this.#contact
+    if (reply === TIMED_OUT) onEvent('timeout')
+    if (contact.kind !== 'up') return
+    if (reply.ok) {
+      if (contact.isDoubted) this.#doubt(contact, false)
+    } else if (!connection.isReady) this.#noteFailure(reply)
+    else if (!contact.isDoubted) this.#confirmFailure(contact)
   }
 
   /** Sends a heartbeat now: the subscription has started, so the local tier need not wait for the next one. */
@@ -162,7 +168,7 @@ export class Heartbeat {
   receive(nonce: string): void {
     if (this.#lease.isSilent) this.sendNow()
     // During an outage it gives no lease: other replicas may not have recorded their invalidations yet.
-    this.#lease.receive(nonce, this.lostAt === undefined)
+    this.#lease.receive(nonce, this.#contact.kind !== 'lost')
   }
 
   /** An invalidation could not be sent. Nothing is trusted until `restore` has sent it. */
@@ -181,7 +187,7 @@ export class Heartbeat {
   #schedule(): void {
     if (this.#isClosed) return
     const { times } = this.#options
-    const pause = this.#isUp ? times.heartbeatInterval : times.retryInterval
+    const pause = this.#contact.kind === 'up' ? times.heartbeatInterval : times.retryInterval
     this.#timer = setTimeout(() => void this.#beatOnce().then(() => this.#schedule()), pause)
     this.#timer.unref()
   }
@@ -198,21 +204,25 @@ export class Heartbeat {
     const { times, elapsed, onSilence } = this.#options
     for (const listener of this.#onBeat) listener()
     // A replica that cannot use its local tier is not registered: writes need not wait for its acknowledgement.
-    const reply = await this.#send(this.#lease.isSilent || !this.#isUp ? KEEP_REGISTRATION : times.lease)
+    const mayServe = !this.#lease.isSilent && this.#contact.kind === 'up'
+    const reply = await this.#send(mayServe ? times.lease : KEEP_REGISTRATION)
     if (this.#isClosed) return false
     if (!reply.ok) {
       this.#noteFailure(reply)
       return false
     }
-    this.#hasFailure = false
-    this.#refusedSince = undefined
-    this.#lastFailure = undefined
+    this.#failure = undefined
     const [generation, , otherReplicas] = reply.value
     this.observeGeneration(generation)
     // After an outage or a loss of data, the others have a lease to register again.
     this.#otherReplicas = this.isTrusted ? otherReplicas : Math.max(otherReplicas, this.#otherReplicas)
-    if (!this.#isUp) await this.#regain()
-    else if (this.#lease.isSilent && elapsed() - this.#silenceReportedAt > 2 * times.socketTimeout) {
+    const contact = this.#contact
+    if (contact.kind !== 'up') {
+      await this.#regain(contact)
+      return true
+    }
+    this.#doubt(contact, false)
+    if (this.#lease.isSilent && elapsed() - this.#silenceReportedAt > 2 * times.socketTimeout) {
       this.#silenceReportedAt = elapsed()
       onSilence()
     }
@@ -224,19 +234,16 @@ export class Heartbeat {
    * have acknowledged writes that they could not record: they get one lease to do so. At the first connection, there
    * is nothing to wait for.
    */
-  async #regain(): Promise<void> {
+  async #regain(before: Contact): Promise<void> {
     const { elapsed, times, onEvent } = this.#options
-    const losses = this.#losses
     // If Redis was lost meanwhile, new invalidations may be pending.
-    if (!(await this.#recovery.restore()) || this.#losses !== losses) return
-    if (this.#lostAt !== undefined) {
-      this.#lastOutageMs = elapsed() - this.#lostAt
-      this.#usableFrom = elapsed() + times.lease
+    if (!(await this.#recovery.restore()) || this.#contact !== before) return
+    const now = elapsed()
+    if (before.kind === 'lost') {
+      this.#usableFrom = now + times.lease
       onEvent('reachable')
     }
-    this.#isUp = true
-    this.#lostAt = undefined
-    this.#reported.clear()
+    this.#contact = { kind: 'up', outageMs: before.kind === 'lost' ? now - before.since : 0, isDoubted: false }
     // Registers this replica, which gives it its next lease.
     this.sendNow()
   }
@@ -244,29 +251,35 @@ export class Heartbeat {
   /** Reports each cause once in an outage. Without a failure: invalidations are pending. */
   #lose(failure?: HeartbeatFailure): void {
     const { elapsed, onEvent } = this.#options
-    this.#losses += 1
+    const before = this.#contact
+    const { since, reported } = before.kind === 'lost' ? before : { since: elapsed(), reported: new Set<string>() }
     const cause = `${failure?.outage} ${explainFailure(failure?.error ?? '').cause}`
-    const isNew = failure === undefined ? this.#lostAt === undefined : !this.#reported.has(cause)
+    const isNew = failure === undefined ? before.kind !== 'lost' : !reported.has(cause)
     if (isNew) onEvent(failure?.outage === 'slow' ? 'slow' : 'unreachable', failure?.error)
-    this.#reported.add(cause)
-    this.#isUp = false
-    this.#lostAt ??= elapsed()
+    this.#contact = { kind: 'lost', since, reported: new Set([...reported, cause]) }
   }
 
   /** Takes the failure of a heartbeat, or that there is no connection. */
   #noteFailure(reply: RedisReply<unknown> & { readonly ok: false }): void {
     const { connection, elapsed } = this.#options
+    const contact = this.#contact
     const isLate = reply === TIMED_OUT && connection.isReady
-    this.#refusedSince = isLate ? undefined : (this.#refusedSince ?? elapsed())
-    this.#lastFailure = { outage: isLate ? 'slow' : 'lost', error: reply.error }
-    if (this.#isUp && connection.isReady && !this.#hasFailure) this.#confirmFailure()
-    else if (this.#isUp || this.#lostAt !== undefined) this.#lose(this.#lastFailure)
+    const { error } = reply
+    this.#failure = isLate
+      ? { outage: 'slow', error }
+      : { outage: 'lost', error, refusedSince: this.#failure?.refusedSince ?? elapsed() }
+    if (contact.kind === 'up' && connection.isReady && !contact.isDoubted) this.#confirmFailure(contact)
+    else if (contact.kind !== 'starting') this.#lose(this.#failure)
   }
 
-  #confirmFailure(): void {
-    this.#hasFailure = true
+  #confirmFailure(contact: Extract<Contact, { kind: 'up' }>): void {
+    this.#doubt(contact, true)
     // Later, so that it does not join the heartbeat that is about to end.
     setImmediate(() => void this.#beatOnce())
+  }
+
+  #doubt(contact: Extract<Contact, { kind: 'up' }>, isDoubted: boolean): void {
+    if (contact.isDoubted !== isDoubted) this.#contact = { ...contact, isDoubted }
   }
 
   #send(lease: number): Promise<RedisReply<[generation: string, sequence: string, otherReplicas: number]>> {
