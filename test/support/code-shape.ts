@@ -32,6 +32,8 @@ export interface Export {
   /** Whether the file itself also uses the name. */
   readonly isUsedInside: boolean
   readonly users: readonly string[]
+  /** The names of its file by which it is declared, directly or not: types and exports, and values that only the file uses. */
+  readonly declaredBy: { readonly words: ReadonlySet<string>; readonly privateValues: ReadonlySet<string> }
 }
 
 export interface CodeShape {
@@ -56,15 +58,17 @@ export function shapeOf(folder: string): CodeShape {
   return {
     longFunctions: code.flatMap(longFunctionsOf).toSorted((a, b) => b.lines - a.lines),
     longFiles: code.flatMap(longFilesOf).toSorted((a, b) => b.lines - a.lines),
-    exports: code.flatMap(([path, source]) =>
-      declaredExports(source).map(({ name, isType }) => ({
+    exports: code.flatMap(([path, source]) => {
+      const declaredBy = declarationsIn(source)
+      return declaredExports(source).map(({ name, isType }) => ({
         path,
         name,
         isType,
         isUsedInside: occurrences(source, name) > 1,
         users: [...(uses.get(`${path} ${name}`) ?? []), ...(uses.get(`${path} *`) ?? [])],
-      })),
-    ),
+        declaredBy: declaredBy(name),
+      }))
+    }),
   }
 }
 
@@ -81,10 +85,29 @@ export function roomOf(path: string): string {
   return /^(?:src\/([^/.]+)|(packages\/[^/]+))/.exec(path)?.slice(1).find(Boolean) ?? path
 }
 
-/** Returns the one room that uses an export of `core/`. Absent if there are several, or files of `core/` use the name. */
-export function onlyRoomOf({ users }: Export): string | undefined {
-  const rooms = new Set(users.filter((path) => !/(?:^|\/)test\//.test(path)).map(roomOf))
-  return rooms.size === 1 && !rooms.has('core') ? [...rooms][0] : undefined
+/**
+ * Returns the exports of `core/` that one room alone uses, with that room. Without what belongs to an export of several rooms: the
+ * words in which it is stated, and what shares its private values.
+ */
+export function ofOneRoom(exports: readonly Export[]): readonly (Export & { readonly room: string })[] {
+  const ofCore = exports.filter(({ path }) => path.startsWith('src/core/'))
+  return ofCore.flatMap((each) => {
+    const [room, ...others] = roomsOf(each)
+    if (room === undefined || room === 'core' || others.length > 0) return []
+    const shared = ofCore.filter(
+      (other) => other.path === each.path && other !== each && roomsOf(other).some((name) => name !== room),
+    )
+    const belongs = shared.some(
+      ({ declaredBy: { words, privateValues } }) =>
+        words.has(each.name) || [...privateValues].some((name) => each.declaredBy.privateValues.has(name)),
+    )
+    return belongs ? [] : [{ ...each, room }]
+  })
+}
+
+/** The rooms that use an export, without its own file. */
+function roomsOf({ users }: Export): readonly string[] {
+  return [...new Set(users.filter((path) => !/(?:^|\/)test\//.test(path)).map(roomOf))]
 }
 
 type Source = readonly [path: string, source: ts.SourceFile]
@@ -126,12 +149,41 @@ function declaredExports(source: ts.SourceFile): readonly Pick<Export, 'name' | 
       }))
     if (!ts.canHaveModifiers(statement)) return []
     if (!ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) return []
-    const isType = ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement)
-    const declarations = ts.isVariableStatement(statement) ? statement.declarationList.declarations : [statement]
-    return declarations.flatMap((each) => {
-      const { name } = each as ts.NamedDeclaration
-      return name !== undefined && ts.isIdentifier(name) ? [{ name: name.text, isType }] : []
-    })
+    const isType = isTypeStatement(statement)
+    return namesOf(statement).map((name) => ({ name, isType }))
+  })
+}
+
+/** Returns, for each name that a file declares, by which of its other names. */
+function declarationsIn(source: ts.SourceFile): (name: string) => Export['declaredBy'] {
+  const statements = new Map<string, ts.Statement>()
+  for (const statement of source.statements) for (const name of namesOf(statement)) statements.set(name, statement)
+  const exported = new Set(declaredExports(source).map(({ name }) => name))
+  return (first) => {
+    const found = new Set([first])
+    // A set grows while it is read.
+    for (const name of found) {
+      const visit = (node: ts.Node): void => {
+        if (ts.isIdentifier(node) && statements.has(node.text)) found.add(node.text)
+        ts.forEachChild(node, visit)
+      }
+      const statement = statements.get(name)
+      if (statement !== undefined) visit(statement)
+    }
+    const isPrivate = (name: string): boolean => !exported.has(name) && !isTypeStatement(statements.get(name))
+    return { words: found, privateValues: new Set([...found].filter(isPrivate)) }
+  }
+}
+
+function isTypeStatement(statement: ts.Statement | undefined): boolean {
+  return statement !== undefined && (ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement))
+}
+
+function namesOf(statement: ts.Statement): readonly string[] {
+  const declarations = ts.isVariableStatement(statement) ? statement.declarationList.declarations : [statement]
+  return declarations.flatMap((each) => {
+    const { name } = each as ts.NamedDeclaration
+    return name !== undefined && ts.isIdentifier(name) ? [name.text] : []
   })
 }
 

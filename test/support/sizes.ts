@@ -1,6 +1,6 @@
 /** Prints size and shape of this working tree (`npm run sizes`), and what is gone or new since another one. */
 
-import { isForTestsOnly, MAX_FILE_LINES, MAX_FUNCTION_LINES, onlyRoomOf, shapeOf } from './code-shape.ts'
+import { isForTestsOnly, MAX_FILE_LINES, MAX_FUNCTION_LINES, ofOneRoom, shapeOf } from './code-shape.ts'
 import { lengthOf } from './documents/length.ts'
 import { documents, isGenerated } from './documents/list.ts'
 import { readOptions } from './script-options.ts'
@@ -47,16 +47,10 @@ print(
   'exports of src that only tests use',
   shape.exports.filter(isForTestsOnly).map(({ path, name }) => `${path} ${name}`),
 )
-for (const [kind, isType] of [
-  ['values', false],
-  ['types', true],
-] as const)
-  print(
-    `${kind} of src/core that one room alone uses`,
-    shape.exports
-      .filter((each) => each.path.startsWith('src/core/') && each.isType === isType)
-      .flatMap((each) => (onlyRoomOf(each) === undefined ? [] : [`${each.path} ${each.name}: ${onlyRoomOf(each)}`])),
-  )
+print(
+  'exports of src/core that one room alone uses',
+  ofOneRoom(shape.exports).map(({ path, name, room }) => `${path} ${name}: ${room}`),
+)
 
 if (values.documents) {
   const lengths = documents().map((document) => ({
