@@ -6,10 +6,17 @@ import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { Endpoint, PassesOnTo } from '../contracts/endpoint.ts'
 import { isNodeFailureError, isUnfinishedError, readEnvelopeInTurns, UNKNOWN_ERROR } from '../core/envelope.ts'
-import { EdgeError, goneProblem } from '../core/errors.ts'
+import { EdgeError, goneProblem, notFoundProblem } from '../core/errors.ts'
 import { parseInTurns } from '../core/json-parse.ts'
 import { concatInTurns } from '../core/long-values.ts'
-import { type CallNode, isInRelease, type NodeResponse, type NodeResult, type PassedOnTo } from '../core/node-call.ts'
+import {
+  type CallNode,
+  isInRelease,
+  isRelease5,
+  type NodeResponse,
+  type NodeResult,
+  type PassedOnTo,
+} from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { OF_NODE, PROBLEM_TYPE, type RowRanges } from '../core/response.ts'
 import { ownField, ownText, parseJson } from '../core/values.ts'
@@ -84,17 +91,18 @@ export const v4Contract: Dialect = {
 }
 
 /**
- * Throws the 404 of a release that no longer has the operation. The border has refused it, unless the release was not known
- * there yet, as before the first login of a user.
+ * Throws the 404 of a release that lacks the operation. The border has refused it, unless the release was not known there yet,
+ * as before the first login of a user, or other nodes have the operation.
  */
 async function checkRelease(request: EdgeRequest, node: string, tools: DialectTools): Promise<void> {
   const { endpoint } = request
-  const until = endpoint.contract === 'v4' ? endpoint.releases?.until : undefined
-  if (until === undefined || endpoint.contract !== 'v4') return
   const { view } = tools
-  const release =
-    view.releaseOf === undefined ? undefined : (view.releaseOf(node) ?? (await readVersion(request, node, tools)))
-  if (!isInRelease({ until }, release)) throw goneProblem(until, endpoint.replacedBy)
+  if (endpoint.contract === 'v3' || endpoint.releases === undefined || view.releaseOf === undefined) return
+  const { releases, replacedBy } = endpoint
+  const known = view.releaseOf(node)
+  const release = known ?? (releases.until === undefined ? undefined : await readVersion(request, node, tools))
+  if (isInRelease(releases, release)) return
+  throw isRelease5(release) && releases.until ? goneProblem(releases.until, replacedBy) : notFoundProblem()
 }
 
 /**

@@ -120,7 +120,10 @@ function createParts(options: ClusterOptions) {
     ...(settings.layout === 'auto' && { confirmLayout: (...question) => layouts.confirm(...question) }),
     onRecover: (node) => contacts.probe(node),
     onProbe: (node, probe) => layouts.note(node, probe),
-    onVersion: (node, version) => view.versions?.note(node, version),
+    // What is known already stays as old as it is: a list that comes later has a newer version.
+    onVersion: (node, version) => {
+      if (view.versions?.of(node) !== version) view.versions?.note(node, version)
+    },
     releaseOf: (node) => view.releaseOf?.(node),
   })
   connected.prepare({}, options.nodes)
