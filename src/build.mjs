@@ -15,7 +15,6 @@ import { writeBundled } from './bundled.mjs'
 const LIBRARIES = [
   '@fastify/basic-auth',
   '@fastify/caching',
-  '@fastify/jwt',
   '@fastify/rate-limit',
   '@platformatic/prom-client',
   'ajv',
@@ -24,6 +23,7 @@ const LIBRARIES = [
   'fastify',
   'find-my-way',
   'ioredis',
+  'jose',
   'lru-cache',
   'openid-client',
   'pino',

@@ -8,8 +8,7 @@ import type { NameAndPassword } from '../core/values.ts'
 import type { Revocations } from './revocations.ts'
 import type { CustomRoles, RoleAssignment } from './roles.ts'
 import type { Sessions, SignInClaims, SignIns } from './sessions.ts'
-import type { ExternalIssuerSettings, UnsignedToken } from './token-issuers.ts'
-import type { VerifySignature } from './tokens.ts'
+import type { ExternalIssuerSettings } from './token-issuers.ts'
 import type { VerifyPassword } from './users-file.ts'
 
 export interface AccessOptions {
@@ -90,13 +89,10 @@ export interface Access {
   readonly acceptsTokens: boolean
   /** Checks name and password from a normalised address. Rejects only if the manager is unreachable (passthrough). */
   authenticatePassword(address: string, pair: NameAndPassword): Promise<AuthResult>
-  /**
-   * Checks a Bearer token from a normalised address; `verifySignature` checks its signature with the key that it is given.
-   * Rejects with 904 and 920 if a node has to check it.
-   */
-  authenticateToken(token: string, verifySignature: VerifySignature, address: string): Promise<AuthResult>
-  /** Returns a new token for a user of the file, to be signed. */
-  prepareToken(name: string): Promise<UnsignedToken>
+  /** Checks a Bearer token from a normalised address. Rejects with 904 and 920 if a node has to check it. */
+  authenticateToken(token: string, address: string): Promise<AuthResult>
+  /** Resolves to a new token for a user of the file. */
+  issueToken(name: string): Promise<string>
   /** Sessions of the operators' console. Absent in mode passthrough: a session has no password to forward. */
   readonly sessions?: Sessions
   /** Sign-ins by an outside issuer that are in progress. Absent in mode passthrough. */

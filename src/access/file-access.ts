@@ -16,7 +16,7 @@ import { NO_PERMISSIONS, type Roles } from './roles.ts'
 import { createSessions, createSignedTexts, createSignIns, type Sessions } from './sessions.ts'
 import { createEphemeralKeys, type KeyRing, watchSigningKeys } from './signing-keys.ts'
 import { createExternalIssuers, createOwnIssuer, type ExternalIssuers, type OwnIssuer } from './token-issuers.ts'
-import { type TokenIssuer, type TokenResult, TokenVerifier, type VerifySignature } from './tokens.ts'
+import { type TokenIssuer, type TokenResult, TokenVerifier } from './tokens.ts'
 import { createPasswordVerifier, type Users, watchUsers } from './users-file.ts'
 
 /** Each hash occupies a thread of libuv's pool of four, which file reads need too. */
@@ -88,8 +88,8 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
       return token === undefined || token.issuer === tokens.issuer ? roles.rolesOfUser(name) : undefined
     },
     authenticatePassword: (address, pair) => authenticatePassword(parts, passwords, { address, pair }),
-    authenticateToken: (token, verifySignature) => authenticateToken(parts, verifier, token, verifySignature),
-    prepareToken: (name) => own.prepare(name),
+    authenticateToken: (token) => authenticateToken(parts, verifier, token),
+    issueToken: own.issue,
     revokeTokens: (caller) => revokeTokens(parts, caller),
     prepareReload: (next) => {
       const applyRoles = roles.prepare(next.roles, next.customRoles)
@@ -152,13 +152,8 @@ async function authenticatePassword(
   return login
 }
 
-async function authenticateToken(
-  parts: Parts,
-  verifier: TokenVerifier,
-  token: string,
-  verifySignature: VerifySignature,
-): Promise<AuthResult> {
-  const result = await verifier.verify(token, verifySignature)
+async function authenticateToken(parts: Parts, verifier: TokenVerifier, token: string): Promise<AuthResult> {
+  const result = await verifier.verify(token)
   if (!result.ok) return result
   const findCaller = () => callerOf(parts, result)
   const caller = findCaller()

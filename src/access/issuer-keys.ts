@@ -2,7 +2,8 @@
  * The public keys of an external issuer, fetched from its key set (RFC 7517). Anyone can make a token with an unknown
  * `kid`, so such tokens cause at most one request to the issuer in 30 seconds, however many arrive.
  */
-import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { type CryptoKey, importJWK, type JWK } from 'jose'
 import { Agent, request } from 'undici'
 import type { TokenAlgorithm } from '../core/access.ts'
 import type { Log } from '../core/events.ts'
@@ -10,8 +11,9 @@ import type { Clock } from '../core/timing.ts'
 import { isObject, ownField } from '../core/values.ts'
 
 /** A public key and the one algorithm that it is used with. */
-interface IssuerKey {
-  readonly pem: string
+export interface IssuerKey {
+  /** The same object until the keys of the issuer are fetched again. */
+  readonly key: KeyObject | CryptoKey
   readonly algorithm: TokenAlgorithm
 }
 
@@ -72,8 +74,9 @@ export class IssuerKeys {
     if (clock.elapsed() - this.#triedAt < MIN_FETCH_INTERVAL_MS) return
     this.#triedAt = clock.elapsed()
     this.#pending = fetchKeySet()
-      .then((text) => {
-        this.#keys = parseKeySet(text, this.#options.algorithms)
+      .then((text) => parseKeySet(text, this.#options.algorithms))
+      .then((keys) => {
+        this.#keys = keys
         this.#fetchedAt = clock.elapsed()
         this.#hasFailed = false
       })
@@ -127,50 +130,33 @@ async function readBody(body: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
+/** The algorithm of a key that does not name one, by its curve or type. */
+const DEFAULT_ALGORITHMS: Readonly<Record<string, TokenAlgorithm>> = {
+  RSA: 'RS256',
+  'P-256': 'ES256',
+  'P-384': 'ES384',
+  Ed25519: 'EdDSA',
+}
+
 /**
- * Returns the keys of a key set by `kid`. Skips keys that cannot verify with one of the algorithms. Throws if the text
- * is no key set.
+ * Returns the keys of a key set by `kid`, each with one algorithm. Skips keys that cannot verify with one of the algorithms, and
+ * keys that are symmetric or private: those are no longer secret. Throws if the text is no key set.
  */
-function parseKeySet(text: string, algorithms: readonly TokenAlgorithm[]): ReadonlyMap<string, IssuerKey> {
+async function parseKeySet(
+  text: string,
+  algorithms: readonly TokenAlgorithm[],
+): Promise<ReadonlyMap<string, IssuerKey>> {
   const list = ownField(JSON.parse(text), 'keys')
   if (!Array.isArray(list)) throw new Error('the key set holds no list `keys`')
   const keys = new Map<string, IssuerKey>()
   for (const jwk of list.slice(0, MAX_KEYS).filter(isObject)) {
-    const kid = ownField(jwk, 'kid')
-    const key = parseKey(jwk)
-    const algorithm = key && chooseAlgorithm(key, ownField(jwk, 'alg'))
-    if (typeof kid !== 'string' || keys.has(kid) || algorithm === undefined || !algorithms.includes(algorithm)) continue
-    keys.set(kid, { pem: key?.export({ type: 'spki', format: 'pem' }).toString() ?? '', algorithm })
+    const { kid, kty, crv, use = 'sig', alg = DEFAULT_ALGORITHMS[String(crv ?? kty)] } = jwk
+    const algorithm = algorithms.find((each) => each === alg)
+    if (typeof kid !== 'string' || keys.has(kid) || use !== 'sig' || algorithm === undefined) continue
+    const key = await importJWK(jwk as JWK, algorithm).catch(() => undefined)
+    if (key !== undefined && 'type' in key && key.type === 'public') keys.set(kid, { key, algorithm })
   }
   return keys
-}
-
-function parseKey(jwk: JsonObject): KeyObject | undefined {
-  const use = ownField(jwk, 'use')
-  // A symmetric or private key that is published is no longer secret.
-  if ((use !== undefined && use !== 'sig') || ownField(jwk, 'kty') === 'oct' || ownField(jwk, 'd') !== undefined)
-    return undefined
-  try {
-    return createPublicKey({ key: jwk as JsonWebKey, format: 'jwk' })
-  } catch {
-    return undefined
-  }
-}
-
-const CURVE_ALGORITHMS: Readonly<Record<string, TokenAlgorithm>> = { prime256v1: 'ES256', secp384r1: 'ES384' }
-const RSA_ALGORITHMS: readonly TokenAlgorithm[] = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512']
-const MIN_RSA_BITS = 2048
-
-/** Each key has one algorithm: its own `alg` if that fits the type of the key, else the default of the type. */
-function chooseAlgorithm(key: KeyObject, alg: unknown): TokenAlgorithm | undefined {
-  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
-  if (type === 'ed25519') return alg === undefined || alg === 'EdDSA' ? 'EdDSA' : undefined
-  if (type === 'ec') {
-    const algorithm = CURVE_ALGORITHMS[details?.namedCurve ?? '']
-    return alg === undefined || alg === algorithm ? algorithm : undefined
-  }
-  if (type !== 'rsa' || (details?.modulusLength ?? 0) < MIN_RSA_BITS) return undefined
-  return alg === undefined ? 'RS256' : RSA_ALGORITHMS.find((algorithm) => algorithm === alg)
 }
 
 /** A parsed JSON object. */

@@ -63,7 +63,7 @@ export function createPassthroughAccess(
       return login
     },
     authenticateToken: async () => ({ ok: false, reason: 'invalid' }),
-    prepareToken: async () => {
+    issueToken: async () => {
       throw new Error('no tokens are issued in mode passthrough')
     },
     revokeTokens: async () => {},
@@ -134,7 +134,7 @@ export function createManagerTokenAccess(access: Access, ports: ManagerTokenPort
   return {
     ...access,
     acceptsTokens: true,
-    authenticateToken: async (text, _verifySignature, address) => {
+    authenticateToken: async (text, address) => {
       const issuer = node()
       const token = readManagerToken(text, issuer)
       if (token === undefined || token.expiresAt <= systemClock.wall()) return INVALID

@@ -184,10 +184,10 @@ export function createSignedTexts(keys: KeyRing, clock: Clock) {
   return {
     /** `until`: milliseconds since 1970. The text is readable for its owner, so it must contain no secret of the edge. */
     sign(type: SignedTextType, claims: JsonObject, until: number): string {
-      const { kid, pem } = keys.signingKey()
+      const { kid, key } = keys.signingKey()
       const header = encode({ alg: OWN_TOKEN_ALGORITHM, typ: type, kid })
       const input = `${header}.${encode({ ...claims, exp: Math.floor(until / SECOND_MS) })}`
-      return `${input}.${sign(null, Buffer.from(input), pem).toString('base64url')}`
+      return `${input}.${sign(null, Buffer.from(input), key).toString('base64url')}`
     },
     /** Returns the claims, or `undefined` if the text has expired, has another type or another signer. */
     open(type: SignedTextType, text: string): JsonObject | undefined {
@@ -196,11 +196,11 @@ export function createSignedTexts(keys: KeyRing, clock: Clock) {
       const { header, payload, signingInput } = parsed
       const kid = ownField(header, 'kid')
       if (ownField(header, 'typ') !== type || ownField(header, 'alg') !== OWN_TOKEN_ALGORITHM) return undefined
-      const pem = typeof kid === 'string' ? keys.publicKey(kid) : undefined
+      const key = typeof kid === 'string' ? keys.publicKey(kid) : undefined
       const expiresAt = ownField(payload, 'exp')
-      if (pem === undefined || typeof expiresAt !== 'number') return undefined
+      if (key === undefined || typeof expiresAt !== 'number') return undefined
       const signature = Buffer.from(text.slice(signingInput.length + 1), 'base64url')
-      if (!verify(null, Buffer.from(signingInput), pem, signature)) return undefined
+      if (!verify(null, Buffer.from(signingInput), key, signature)) return undefined
       return expiresAt * SECOND_MS > clock.wall() ? payload : undefined
     },
   }

@@ -10,16 +10,16 @@ import type { Log } from '../core/events.ts'
 import { digestText } from '../core/settings.ts'
 import { fingerprintFolder, watchFiles } from '../file-watcher.ts'
 
-/** A private key in PEM form and the `kid` of its tokens. */
+/** A private key and the `kid` of its tokens. */
 interface SigningKey {
   readonly kid: string
-  readonly pem: string
+  readonly key: KeyObject
 }
 
 export interface KeyRing {
   signingKey(): SigningKey
-  /** Returns the public key with this `kid` in PEM form, if there is one. */
-  publicKey(kid: string): string | undefined
+  /** Returns the public key with this `kid`, if there is one: the same object until the keys change. */
+  publicKey(kid: string): KeyObject | undefined
   /** Returns a digest of all public keys. */
   digest(): string
   close(): void
@@ -27,7 +27,7 @@ export interface KeyRing {
 
 interface Keys {
   readonly signingKey: SigningKey
-  readonly publicKeys: ReadonlyMap<string, string>
+  readonly publicKeys: ReadonlyMap<string, KeyObject>
   readonly digest: string
 }
 
@@ -64,13 +64,12 @@ export async function watchSigningKeys(folder: string, log: Log): Promise<KeyRin
 export function createEphemeralKeys(log: Log): KeyRing {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const kid = `process-${randomBytes(8).toString('hex')}`
-  const signingKey = { kid, pem: exportPrivateKey(privateKey) }
-  const publicPem = exportPublicKey(publicKey)
+  const signingKey = { kid, key: privateKey }
   log('warn', 'access.tokens.keys is not set: tokens end when this replica stops, and other replicas refuse them')
   return {
     signingKey: () => signingKey,
-    publicKey: (other) => (other === kid ? publicPem : undefined),
-    digest: () => digestText(publicPem),
+    publicKey: (other) => (other === kid ? publicKey : undefined),
+    digest: () => digestOf(new Map([[kid, publicKey]])),
     close: () => {},
   }
 }
@@ -80,7 +79,7 @@ export function createEphemeralKeys(log: Log): KeyRing {
  * if the folder holds a name that is later than the clock.
  */
 export async function createKeyFile(folder: string, clock: () => Date = () => new Date()): Promise<string> {
-  const pem = exportPrivateKey(generateKeyPairSync('ed25519').privateKey)
+  const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
   const name = await nextKeyName(folder, clock)
   const file = join(folder, name)
   await writeFile(file, pem, { mode: 0o600, flag: 'wx' })
@@ -109,30 +108,30 @@ async function keyNames(folder: string): Promise<string[]> {
 
 async function loadKeys(folder: string, log: Log): Promise<Keys> {
   const names = await keyNames(folder)
-  const publicKeys = new Map<string, string>()
+  const publicKeys = new Map<string, KeyObject>()
   let signingKey: SigningKey | undefined
   for (const name of names) {
     const kid = name.slice(0, -FILE_EXTENSION.length)
-    const { key, pem } = await readKey(folder, name, kid)
-    publicKeys.set(kid, exportPublicKey(createPublicKey(pem)))
+    const key = await readKey(folder, name, kid)
+    publicKeys.set(kid, key.type === 'private' ? createPublicKey(key) : key)
     if (key.type !== 'private') continue
-    signingKey = { kid, pem: exportPrivateKey(key) }
+    signingKey = { kid, key }
     const { mode } = await stat(join(folder, name))
     if ((mode & 0o007) !== 0) log('warn', 'every user of this machine can read a private key', { folder, key: name })
   }
   if (signingKey === undefined)
     throw new Error(`${folder} holds no private key (<kid>${FILE_EXTENSION}, Ed25519); ${HOW_TO_CREATE}`)
-  return { signingKey, publicKeys, digest: digestText(JSON.stringify([...publicKeys])) }
+  return { signingKey, publicKeys, digest: digestOf(publicKeys) }
 }
 
-async function readKey(folder: string, name: string, kid: string): Promise<{ key: KeyObject; pem: string }> {
+async function readKey(folder: string, name: string, kid: string): Promise<KeyObject> {
   if (!KID_PATTERN.test(kid))
     throw new Error(`${join(folder, name)}: name key files with letters, digits, dot, _ and -`)
   const pem = await readFile(join(folder, name), 'utf8').catch(() => '')
   const key = parseKey(pem)
   if (key?.asymmetricKeyType !== 'ed25519')
     throw new Error(`${join(folder, name)} is not an Ed25519 key in PEM form; ${HOW_TO_CREATE}`)
-  return { key, pem }
+  return key
 }
 
 function parseKey(pem: string): KeyObject | undefined {
@@ -143,10 +142,7 @@ function parseKey(pem: string): KeyObject | undefined {
   }
 }
 
-function exportPrivateKey(key: KeyObject): string {
-  return key.export({ type: 'pkcs8', format: 'pem' }).toString()
-}
-
-function exportPublicKey(key: KeyObject): string {
-  return key.export({ type: 'spki', format: 'pem' }).toString()
+function digestOf(publicKeys: ReadonlyMap<string, KeyObject>): string {
+  const texts = [...publicKeys].map(([kid, key]) => [kid, key.export({ type: 'spki', format: 'pem' })])
+  return digestText(JSON.stringify(texts))
 }

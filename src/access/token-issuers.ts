@@ -1,6 +1,7 @@
 /** The issuers whose tokens are accepted: the edge itself, and external issuers by their key sets. */
 import { hash, randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import { SignJWT } from 'jose'
 import { OWN_TOKEN_ALGORITHM, type TokenAlgorithm } from '../core/access.ts'
 import type { Clock } from '../core/timing.ts'
 import { ownField } from '../core/values.ts'
@@ -9,13 +10,6 @@ import type { Revocations } from './revocations.ts'
 import { type ClaimRoles, rolesOfWords, wordsOfClaim } from './roles.ts'
 import type { KeyRing } from './signing-keys.ts'
 import type { TokenIssuer } from './tokens.ts'
-
-/** The claims of a new token, and the key (PEM) that signs it. */
-export interface UnsignedToken {
-  readonly claims: Readonly<Record<'iss' | 'aud' | 'sub' | 'jti', string> & Record<'iat' | 'exp', number>>
-  readonly kid: string
-  readonly pem: string
-}
 
 export type OwnIssuer = ReturnType<typeof createOwnIssuer>
 
@@ -49,9 +43,9 @@ export function createOwnIssuer(options: OwnIssuerOptions) {
     },
     cachedKey: (kid) => keys.publicKey(kid),
     async findKey(kid) {
-      const pem = keys.publicKey(kid)
-      if (pem === undefined) return { ok: false, reason: 'unknown' }
-      return { ok: true, key: { pem, algorithm: OWN_TOKEN_ALGORITHM } }
+      const key = keys.publicKey(kid)
+      if (key === undefined) return { ok: false, reason: 'unknown' }
+      return { ok: true, key: { key, algorithm: OWN_TOKEN_ALGORITHM } }
     },
     acceptsHeader: (header) => ownField(header, 'typ') === 'JWT' && Object.keys(header).length === 3,
     completeClaims(claims) {
@@ -61,15 +55,14 @@ export function createOwnIssuer(options: OwnIssuerOptions) {
   }
   return {
     ...tokens,
-    /** Returns a new token for the user, to be signed. It is newer than every revocation of the user's tokens. */
-    async prepare(name: string): Promise<UnsignedToken> {
+    /** Resolves to a new token for the user, which is newer than every revocation of the user's tokens. */
+    async issue(name: string): Promise<string> {
       const issuedAt = Math.max(clock.wall(), (await revocations.revokedUpTo(issuer, name)) + 1)
       const iat = Math.floor(issuedAt / 1000)
-      const jti = `${issuedAt}.${randomUUID()}`
-      return {
-        claims: { iss: issuer, aud: audience, sub: name, iat, exp: iat + options.lifetime(), jti },
-        ...keys.signingKey(),
-      }
+      const claims = { iss: issuer, aud: audience, sub: name, iat, exp: iat + options.lifetime() }
+      const { kid, key } = keys.signingKey()
+      const token = new SignJWT({ ...claims, jti: `${issuedAt}.${randomUUID()}` })
+      return token.setProtectedHeader({ alg: OWN_TOKEN_ALGORITHM, typ: 'JWT', kid }).sign(key)
     },
   }
 }
@@ -106,7 +99,7 @@ function createExternalIssuer(
   const keys = new IssuerKeys({ ...parts, issuer, algorithms, fetchKeySet: createKeySetFetcher(settings.jwks) })
   return {
     rules: { issuer, audience, lifetime, jti },
-    cachedKey: (kid) => keys.cached(kid)?.pem,
+    cachedKey: (kid) => keys.cached(kid)?.key,
     findKey: (kid) => keys.find(kid),
     acceptsHeader: (header) =>
       ACCEPTED_TYPES.includes(String(ownField(header, 'typ')).toLowerCase()) &&

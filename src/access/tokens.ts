@@ -4,14 +4,11 @@
  * last character of a segment change the text of a token but not its signature.
  */
 import { isUtf8 } from 'node:buffer'
-import type { TokenAlgorithm } from '../core/access.ts'
+import { compactVerify } from 'jose'
 import { CLOCK_TOLERANCE_S, type Clock } from '../core/timing.ts'
 import { isObject, ownField, parseJson } from '../core/values.ts'
-import type { JsonObject, KeyLookup } from './issuer-keys.ts'
+import type { IssuerKey, JsonObject, KeyLookup } from './issuer-keys.ts'
 import type { Revocations, TokenIdentity } from './revocations.ts'
-
-/** Resolves to whether the token of this request is signed by this key (PEM) with this algorithm. */
-export type VerifySignature = (pem: string, algorithm: TokenAlgorithm) => Promise<boolean>
 
 export type TokenResult =
   /** `isCurrent`: the token is still valid without another check of its signature. */
@@ -39,7 +36,7 @@ export class TokenVerifier {
   }
 
   /** Cheap checks come first: the keys of the issuer are fetched only for a token that could be valid. */
-  async verify(token: string, verifySignature: VerifySignature): Promise<TokenResult> {
+  async verify(token: string): Promise<TokenResult> {
     const { issuers, clock } = this.#options
     const parsed = parseToken(token)
     const issuer = parsed && issuers.get(String(ownField(parsed.payload, 'iss')))
@@ -51,11 +48,11 @@ export class TokenVerifier {
     if (claims === undefined) return INVALID
     const lookup = await issuer.findKey(kid)
     if (!lookup.ok) return lookup.reason === 'unknown' ? INVALID : lookup
-    const { pem, algorithm } = lookup.key
-    if (ownField(parsed.header, 'alg') !== algorithm || !(await verifySignature(pem, algorithm))) return INVALID
+    const { key } = lookup
+    if (!(await isSignedBy(token, key))) return INVALID
     if (this.#hasEnded(claims)) return INVALID
     // The issuer must still be accepted, and still have the key that signed the token.
-    const hasCurrentKey = () => issuers.get(issuer.rules.issuer) === issuer && issuer.cachedKey(kid) === pem
+    const hasCurrentKey = () => issuers.get(issuer.rules.issuer) === issuer && issuer.cachedKey(kid) === key.key
     return { ok: true, claims, payload: parsed.payload, isCurrent: () => hasCurrentKey() && !this.#hasEnded(claims) }
   }
 
@@ -63,6 +60,14 @@ export class TokenVerifier {
     const { clock, revocations } = this.#options
     return claims.expiresAt * 1000 <= clock.wall() || revocations.isRevoked(claims)
   }
+}
+
+/** The header must name the algorithm of the key. */
+function isSignedBy(token: string, { key, algorithm }: IssuerKey): Promise<boolean> {
+  return compactVerify(token, key, { algorithms: [algorithm] }).then(
+    () => true,
+    () => false,
+  )
 }
 
 interface ClaimRules {
@@ -162,8 +167,8 @@ function hasUniqueNames(json: string): boolean {
 
 export interface TokenIssuer {
   readonly rules: ClaimRules
-  /** Returns the public key (PEM) that is known now. */
-  cachedKey(kid: string): string | undefined
+  /** Returns the public key that is known now. */
+  cachedKey(kid: string): IssuerKey['key'] | undefined
   findKey(kid: string): Promise<KeyLookup>
   /** Returns whether the header is allowed, apart from `alg` and `kid`, which depend on the key. */
   acceptsHeader(header: JsonObject): boolean

@@ -1,12 +1,10 @@
 /** Builds the pipeline, and what the ports for clients in front of it accept. */
-import Fastify from 'fastify'
 import type { Access } from '../access/access.ts'
 import { createTokenOperations } from '../access/index.ts'
 import { cacheOperations } from '../cache/operations.ts'
 import { type ShareReads, shareReads } from '../cache/shared-reads.ts'
 import { refuseWritesInTrial } from '../cache/trial.ts'
 import type { EdgeRead, Handler } from '../core/request.ts'
-import { registerCredentials, tokenIssuer } from '../http/credentials.ts'
 import { buildPipeline } from '../pipeline.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { createKinds } from '../upstream/kinds.ts'
@@ -46,17 +44,13 @@ export async function buildApi(parts: ApiParts) {
         findRead: contracts.findV4Read,
         master: () => cluster.view.master().name,
       }))
-  // Only signs: the applications of the ports come after the pipeline.
-  const signer = Fastify()
-  await registerCredentials(signer, access)
-  const issueToken = tokenIssuer(signer, access)
   const handler = buildPipeline({
     audit: audit.stage,
     operations: {
       ...createTokenOperations({
         issue: (request) =>
           request.caller.credentials === undefined
-            ? issueToken(request.caller.name)
+            ? access.issueToken(request.caller.name)
             : issueManagerToken(request, {
                 cluster,
                 accepted: cache.acceptedTokens,

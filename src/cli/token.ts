@@ -1,11 +1,9 @@
 /** `manager-edge token`: creates signing keys, and tokens for scripts. */
 import { mkdir } from 'node:fs/promises'
-import Fastify from 'fastify'
 import { createAccess } from '../access/index.ts'
 import { createKeyFile } from '../access/signing-keys.ts'
 import { watchUsers } from '../access/users-file.ts'
 import { identity } from '../app/access.ts'
-import { registerCredentials, tokenIssuer } from '../http/credentials.ts'
 import { CommandError, loadCommandConfig, print, printError } from './terminal.ts'
 
 /** Creates the folder if it is missing, readable for this user only. */
@@ -42,13 +40,11 @@ export async function issueToken(user: string, { config: file }: { config?: stri
     limits: { failedLogins: () => access.limits.failedLogins },
     log: (_level, message) => printError(message),
   })
-  const app = Fastify()
   try {
-    await registerCredentials(app, own)
-    print(await tokenIssuer(app, own)(user))
+    print(await own.issueToken(user))
     printError(`valid for ${lifetime} s`)
   } finally {
-    await Promise.all([app.close(), own.close()])
+    await own.close()
   }
 }
 

@@ -94,7 +94,7 @@ export async function createAuthenticator(
 }
 
 function begin(request: FastifyRequest, clientAddress: string, caller?: Caller) {
-  request.authentication = { clientAddress, tokenKey: '', ...(caller && { caller }) }
+  request.authentication = { clientAddress, ...(caller && { caller }) }
   return request.authentication
 }
 

@@ -1,23 +1,19 @@
 /**
- * The credentials of a request: Basic (RFC 7617) and Bearer (RFC 6750). The plugins decode and verify them; the choice
+ * The credentials of a request: Basic (RFC 7617) and Bearer (RFC 6750). A plugin decodes Basic; the choice
  * between the schemes is made here, because @fastify/auth reports only the error of the strategy that it tried last.
  */
 import { promisify } from 'node:util'
 import fastifyBasicAuth from '@fastify/basic-auth'
-import fastifyJwt from '@fastify/jwt'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access, AuthFailure, AuthResult } from '../access/access.ts'
-import type { VerifySignature } from '../access/tokens.ts'
-import { OWN_TOKEN_ALGORITHM } from '../core/access.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Caller } from '../core/request.ts'
-import { CLOCK_TOLERANCE_S } from '../core/timing.ts'
 import { ownText, parseBasic } from '../core/values.ts'
 import { networkOf } from './rate-limit.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** For the functions that the plugins call with the request. */
+    /** For the function that the plugin calls with the request. */
     authentication: Authentication
   }
 }
@@ -28,8 +24,6 @@ interface Authentication {
   caller?: Caller
   /** Of name and password. Absent until they are checked. */
   result?: AuthResult
-  /** The public key (PEM) of the token. */
-  tokenKey: string
 }
 
 /** `text`: base64 for Basic, the token for Bearer. */
@@ -42,26 +36,21 @@ const WRONG: AuthResult = { ok: false, reason: 'wrong' }
 const MALFORMED = 'FST_BASIC_AUTH_MISSING_OR_BAD_AUTHORIZATION_HEADER'
 
 /**
- * Registers the plugins on the app, once. Returns the function that verifies the header `Authorization` of a request
+ * Registers the plugin on the app, once. Returns the function that verifies the header `Authorization` of a request
  * whose `authentication` is set. It rejects with 900 if the header is too long.
  */
 export async function registerCredentials(app: FastifyInstance, access: Access) {
   app.decorateRequest('authentication')
   const schemes = new Map<string, Scheme>([['basic', await registerBasic(app, access)]])
-  if (access.acceptsTokens) schemes.set('bearer', await registerBearer(app, access))
+  if (access.acceptsTokens)
+    schemes.set('bearer', ({ authentication }, _reply, token) =>
+      access.authenticateToken(token, networkOf(authentication.clientAddress)),
+    )
   return async (request: FastifyRequest, reply: FastifyReply): Promise<AuthResult> => {
     const { authorization = '' } = request.headers
     if (authorization.length > MAX_HEADER_LENGTH) throw new EdgeError(900, ': Authorization header too long')
     const [, name = '', text = ''] = CREDENTIALS.exec(authorization) ?? []
     return schemes.get(name.toLowerCase())?.(request, reply, text) ?? WRONG
-  }
-}
-
-/** Signs new tokens; to be called after `registerCredentials` for the same app. */
-export function tokenIssuer(app: FastifyInstance, access: Access): (name: string) => Promise<string> {
-  return async (name) => {
-    const { claims, kid, pem } = await access.prepareToken(name)
-    return app.jwt.sign(claims, { algorithm: OWN_TOKEN_ALGORITHM, kid, key: pem })
   }
 }
 
@@ -83,33 +72,6 @@ async function registerBasic(app: FastifyInstance, access: Access): Promise<Sche
     if (failure && ownText(failure.error, 'code') === MALFORMED) return WRONG
     if (authentication.result === undefined) throw failure?.error
     return authentication.result
-  }
-}
-
-async function registerBearer(app: FastifyInstance, access: Access): Promise<Scheme> {
-  await app.register(fastifyJwt, {
-    // Each token has the key of its issuer. New tokens are signed outside of a request, with a key for each call.
-    secret: async ({ authentication }: FastifyRequest) => authentication.tokenKey,
-    sign: { algorithm: OWN_TOKEN_ALGORITHM },
-    // No cache: verified credentials are remembered in admit.ts, where revoked tokens and removed users are also seen.
-    // The plugin accepts exactly one space before the token.
-    verify: {
-      cache: false,
-      clockTolerance: CLOCK_TOLERANCE_S * 1000,
-      extractToken: ({ headers: { authorization = '' } }) => authorization.slice(authorization.lastIndexOf(' ') + 1),
-    },
-  })
-  return (request, _reply, token) => {
-    const verifySignature: VerifySignature = async (pem, algorithm) => {
-      request.authentication.tokenKey = pem
-      try {
-        await request.jwtVerify({ algorithms: [algorithm] })
-        return true
-      } catch {
-        return false
-      }
-    }
-    return access.authenticateToken(token, verifySignature, networkOf(request.authentication.clientAddress))
   }
 }
 

@@ -47,7 +47,6 @@ const table: Readonly<Record<string, Room>> = {
       '@fastify/basic-auth',
       '@fastify/caching',
       '@fastify/cors',
-      '@fastify/jwt',
       '@fastify/rate-limit',
       'ajv',
       'find-my-way',
@@ -56,7 +55,7 @@ const table: Readonly<Record<string, Room>> = {
   },
   access: {
     rooms: ['core', 'file-watcher'],
-    packages: ['@node-rs/bcrypt', 'undici'],
+    packages: ['@node-rs/bcrypt', 'jose', 'undici'],
     never: ['node:http', 'node:https', 'node:net'],
   },
   pipeline: { rooms: ['core', 'contracts/endpoint'], packages: [], never: NETWORK },
@@ -94,6 +93,7 @@ const table: Readonly<Record<string, Room>> = {
     rooms: ['core'],
     packages: [
       '@opentelemetry/api',
+      '@opentelemetry/core',
       '@opentelemetry/otlp-transformer',
       '@opentelemetry/resources',
       '@opentelemetry/sdk-trace',

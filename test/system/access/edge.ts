@@ -15,7 +15,6 @@ import { putUser } from '../../../src/access/users-file.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import { createAuthenticator } from '../../../src/http/admit.ts'
-import { tokenIssuer } from '../../../src/http/credentials.ts'
 import type { CountRequest, RateLimits } from '../../../src/http/rate-limit.ts'
 
 export interface Reply {
@@ -96,9 +95,8 @@ export async function startEdge(
     const { status, headers, code } = error instanceof EdgeError ? error : new EdgeError(949, '', { cause: error })
     return reply.code(status).headers(headers).send({ error: code })
   })
-  const issue = tokenIssuer(app, access)
   const { issueToken, revokeTokens } = createTokenOperations({
-    issue: ({ caller }) => issue(caller.name),
+    issue: ({ caller }) => access.issueToken(caller.name),
     revoke: access.revokeTokens,
   })
   app.get('/who', async (request) => request.caller)

@@ -1,4 +1,5 @@
 /** What clients can make a replica remember is bounded: more distinct users, addresses and tokens need no more memory. */
+import { generateKeyPairSync, sign } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
@@ -59,13 +60,14 @@ const uses: Readonly<Record<string, { readonly maxEntries: number; start(): Use 
     },
   },
   tokens: {
-    maxEntries: 20_000,
+    maxEntries: 4_000,
     start: () => {
+      const { privateKey, publicKey: key } = generateKeyPairSync('ed25519')
       const rules = { issuer: 'edge', audience: 'edge', lifetime: 900, jti: 'required' } as const
       const issuer = {
         rules,
-        cachedKey: () => 'pem',
-        findKey: async () => ({ ok: true, key: { pem: 'pem', algorithm: 'EdDSA' } }) as const,
+        cachedKey: () => key,
+        findKey: async () => ({ ok: true, key: { key, algorithm: 'EdDSA' } }) as const,
         acceptsHeader: () => true,
         completeClaims: <T>(claims: T) => claims,
       }
@@ -75,8 +77,9 @@ const uses: Readonly<Record<string, { readonly maxEntries: number; start(): Use 
       const iat = Math.floor(Date.now() / 1000)
       return async (index) => {
         const claims = { iss: 'edge', aud: 'edge', sub: `user ${index}`, jti: `token ${index}`, iat, exp: iat + 900 }
-        const token = `${segment({ alg: 'EdDSA', kid: 'k' })}.${segment(claims)}.${segment({})}`
-        const { ok } = await verifier.verify(token, async () => true)
+        const input = `${segment({ alg: 'EdDSA', kid: 'k' })}.${segment(claims)}`
+        const signature = sign(null, Buffer.from(input), privateKey).toString('base64url')
+        const { ok } = await verifier.verify(`${input}.${signature}`)
         if (!ok) throw new Error('the token of this test is not valid')
       }
     },

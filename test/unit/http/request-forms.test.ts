@@ -10,7 +10,6 @@ import { catalogue } from '../../../src/contracts/index.ts'
 import { v4Contract as v4Records } from '../../../src/contracts/v4/index.ts'
 import { createCounters } from '../../../src/core/counters.ts'
 import { createAuthenticator } from '../../../src/http/admit.ts'
-import { tokenIssuer } from '../../../src/http/credentials.ts'
 import { v3Contract } from '../../../src/http/v3.ts'
 import { v4Contract } from '../../../src/http/v4/contract.ts'
 import { basic, cachedResponse, repeating, startServer, type TestServer, uncachedResponse } from './test-server.ts'
@@ -69,16 +68,11 @@ async function start(t: Test, contract: Contract, mode: Mode) {
           attempts: createLoginAttempts({ failedLogins: () => 100_000, counters: createCounters(() => 0) }),
           permissionsOf: (name) => own.permissionsOf?.(name) ?? [],
         })
-  let issue = async (name: string): Promise<string> => managerToken(name)
   const server = await startServer(t, handle, {
     contract: CONTRACTS[contract],
-    authentication: async (app: FastifyInstance) => {
-      const authenticator = await createAuthenticator(app, access, {})
-      if (mode === 'service') issue = tokenIssuer(app, access)
-      return authenticator
-    },
+    authentication: (app: FastifyInstance) => createAuthenticator(app, access, {}),
   })
-  return { server, token: await issue('alice') }
+  return { server, token: mode === 'service' ? await own.issueToken('alice') : managerToken('alice') }
 }
 
 /** A token as the manager issues them. Its signature is checked by the node only. */

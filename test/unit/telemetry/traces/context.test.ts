@@ -26,9 +26,7 @@ t.test('a traceparent is parsed strictly (W3C Trace Context, section 3.2)', asyn
     ['a long span id', `00-${TRACE}-${SPAN}0-01`, undefined],
     ['not hexadecimal', `00-${TRACE.slice(1)}g-${SPAN}-01`, undefined],
     ['three parts', `00-${TRACE}-${SPAN}`, undefined],
-    ['blanks', ` ${parent('01')}`, undefined],
     ['two of them', `${parent('01')}, ${parent('01')}`, undefined],
-    ['very long', `cc-${TRACE}-${SPAN}-01-${'x'.repeat(300)}`, undefined],
     ['empty', '', undefined],
   ]
   for (const [what, header, sampled] of rows) {
@@ -40,7 +38,7 @@ t.test('a traceparent is parsed strictly (W3C Trace Context, section 3.2)', asyn
   t.equal(parseTraceContext(undefined, 'a=b'), undefined, 'a tracestate without traceparent is ignored')
 })
 
-t.test('a tracestate is propagated as a whole or not at all (section 3.3)', async (t) => {
+t.test('of a tracestate, the valid members are propagated (section 3.3)', async (t) => {
   const state = (text: string) => parseTraceContext(parent('01'), text)?.state
   const many = (count: number) => Array.from({ length: count }, (_, at) => `k${at}=v`).join(',')
   t.equal(state('congo=t61rcWkgMzE,rojo=00f067aa0ba902b7'), 'congo=t61rcWkgMzE,rojo=00f067aa0ba902b7')
@@ -50,19 +48,8 @@ t.test('a tracestate is propagated as a whole or not at all (section 3.3)', asyn
     'blanks between members are removed',
   )
   t.equal(state(many(32)), many(32))
-  for (const text of [
-    many(33),
-    'a=1,a=2',
-    'A=1',
-    '=1',
-    'a',
-    'a=',
-    'a=b=c',
-    'a=\u0007',
-    `a=${'x'.repeat(257)}`,
-    '',
-    ',',
-  ])
+  t.equal(state('A=1,a=2'), 'a=2', 'an invalid member is left out')
+  for (const text of ['A=1', '=1', 'a', 'a=', 'a=b=c', 'a=\u0007', `a=${'x'.repeat(257)}`, '', ','])
     t.equal(state(text), undefined, JSON.stringify(text.slice(0, 20)))
   t.equal(state(`${many(8)},${'x'.repeat(500)}=1`), undefined, 'longer than 512 characters')
 })
