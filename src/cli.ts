@@ -3,7 +3,7 @@
 import addCompletion from '@bomb.sh/tab/commander'
 import { Command, CommanderError } from 'commander'
 import { commit, description, version } from './app/process.ts'
-import { commands, manual } from './cli/commands.ts'
+import { commands } from './cli/commands.ts'
 import { CommandError, printError } from './cli/terminal.ts'
 import { EXIT_CODES } from './server/exit.ts'
 
@@ -12,7 +12,6 @@ const program = new Command('manager-edge')
   .version(commit === '' ? version : `${version} (commit ${commit.slice(0, 12)})`, '-V, --version')
   .showHelpAfterError('(--help lists the options)')
 for (const command of await commands()) program.addCommand(command)
-program.addCommand(manual(program), { hidden: true })
 addCompletion(program, { completionCommandName: 'completion' })
 throwInsteadOfExit(program)
 // A reader that ends early, as in `manager-edge routes | head`, is no error.

@@ -1,13 +1,12 @@
 /** Authentication: who the caller is and what the caller may do. Results are values; http/ turns them into responses. */
+import type { Revocations, SessionParts } from '../core/access.ts'
 import type { Counters } from '../core/counters.ts'
 import type { FailedLoginReason, Log } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
 import type { SettingDigests } from '../core/settings.ts'
 import type { Clock } from '../core/timing.ts'
 import type { NameAndPassword } from '../core/values.ts'
-import type { Revocations } from './revocations.ts'
 import type { CustomRoles, RoleAssignment } from './roles.ts'
-import type { Sessions, SignInClaims, SignIns } from './sessions.ts'
 import type { ExternalIssuerSettings } from './token-issuers.ts'
 import type { VerifyPassword } from './users-file.ts'
 
@@ -32,13 +31,6 @@ export interface AccessOptions {
     readonly issuer: string
     readonly audience: string
     readonly issuers: readonly ExternalIssuerSettings[]
-  }
-  /** Sessions of the operators' console. */
-  readonly sessions: {
-    /** Milliseconds. */
-    lifetime(): number
-    /** Undefined: no outside issuer signs users in. */
-    signIn(): SignInClaims | undefined
   }
   readonly limits: {
     /** Failed logins of one name from one address before the first block. */
@@ -93,10 +85,8 @@ export interface Access {
   authenticateToken(token: string, address: string): Promise<AuthResult>
   /** Resolves to a new token for a user of the file. */
   issueToken(name: string): Promise<string>
-  /** Sessions of the operators' console. Absent in mode passthrough: a session has no password to forward. */
-  readonly sessions?: Sessions
-  /** Sign-ins by an outside issuer that are in progress. Absent in mode passthrough. */
-  readonly signIns?: SignIns
+  /** Absent in mode passthrough: a session has no password to forward. */
+  readonly sessions?: SessionParts
   /** Mode passthrough: returns the permissions of a user that the manager has recognised. */
   readonly permissionsOf?: (name: string) => readonly string[]
   /** Returns the names of the caller's roles; `undefined` if only the permissions are known (tokens of other issuers). */

@@ -3,13 +3,12 @@
  * rule. A node checks tokens in two processes and an end reaches one of them, so the other one accepts ended tokens for
  * minutes. The edge therefore refuses them by itself, on all replicas, whatever a node answers.
  */
-import type { HasEnded } from '../core/access.ts'
+import { type HasEnded, type Revocations, requireStored } from '../core/access.ts'
 import { isOutcomeUnknown, isUnfinished } from '../core/envelope.ts'
 import type { EdgeWrite, Stage } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import type { Clock } from '../core/timing.ts'
 import { ownField, parseJson } from '../core/values.ts'
-import { type Revocations, requireStored } from './revocations.ts'
 
 /** All tokens, or those of some users or roles. */
 type Concerned = 'all' | { readonly users: readonly unknown[] } | { readonly roles: readonly unknown[] }

@@ -2,7 +2,9 @@
  * Access with a users file: Basic with the passwords of the file, Bearer with the edge's own tokens of these users or
  * with tokens of external issuers.
  */
+import { hash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
+import { externalUserName, type Revocations, requireStored, SESSION_REVOCATIONS } from '../core/access.ts'
 import { createCounters } from '../core/counters.ts'
 import type { Log } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
@@ -11,9 +13,9 @@ import type { NameAndPassword } from '../core/values.ts'
 import type { Access, AccessOptions, AuthResult, Recheck } from './access.ts'
 import { createLoginAttempts } from './login-attempts.ts'
 import { LoginQueue, PasswordLogins } from './logins.ts'
-import { createRevocationList, type Revocations, requireStored } from './revocations.ts'
+import { createRevocationList } from './revocations.ts'
 import { NO_PERMISSIONS, type Roles } from './roles.ts'
-import { createSessions, createSignedTexts, createSignIns, type Sessions } from './sessions.ts'
+import { createSignedTexts } from './signed-texts.ts'
 import { createEphemeralKeys, type KeyRing, watchSigningKeys } from './signing-keys.ts'
 import { createExternalIssuers, createOwnIssuer, type ExternalIssuers, type OwnIssuer } from './token-issuers.ts'
 import { type TokenIssuer, type TokenResult, TokenVerifier } from './tokens.ts'
@@ -22,6 +24,8 @@ import { createPasswordVerifier, type Users, watchUsers } from './users-file.ts'
 /** Each hash occupies a thread of libuv's pool of four, which file reads need too. */
 const MAX_CONCURRENT_HASHES = Math.min(3, availableParallelism())
 const MAX_QUEUED_HASHES = 64
+/** `operations.signIn.lifetime` allows no more. */
+const MAX_SESSION_MS = 24 * 3_600_000
 
 interface Parts {
   readonly users: Users
@@ -29,7 +33,6 @@ interface Parts {
   readonly own: OwnIssuer
   readonly external: ExternalIssuers
   readonly revocations: Revocations
-  readonly sessions: Sessions
   readonly clock: Clock
   readonly log: Log
 }
@@ -53,17 +56,7 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
   let logins: PasswordLogins | undefined
   const forgetLogins = (name: string) => logins?.forget(name)
   const users = await watchUsersOrClose(file, { own, revocations, clock, log, keys, forgetLogins })
-  const signedTexts = createSignedTexts(keys, clock)
-  const sessions = createSessions({
-    texts: signedTexts,
-    revocations,
-    roles,
-    credentialVersion: users.hashOf,
-    externalName: externalUserName,
-    ...options.sessions,
-    clock,
-  })
-  const parts: Parts = { users, roles, own, external, revocations, sessions, clock, log }
+  const parts: Parts = { users, roles, own, external, revocations, clock, log }
   const { counters = createCounters(() => clock.elapsed()) } = options
   const queue = new LoginQueue({ concurrency: MAX_CONCURRENT_HASHES, maxQueued: MAX_QUEUED_HASHES })
   const verifyPassword = createPasswordVerifier(users)
@@ -81,8 +74,15 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
   return {
     realm: options.realm,
     acceptsTokens: true,
-    sessions,
-    signIns: createSignIns(signedTexts, { revocations, clock }),
+    sessions: {
+      texts: createSignedTexts(keys, clock),
+      revocations,
+      findUser: (name) => {
+        const version = versionOf(users, name)
+        return version === undefined ? undefined : { roles: roles.rolesOfUser(name), version }
+      },
+      permissionsOfRoles: roles.permissionsOfRoles,
+    },
     rolesOf: ({ name, token, session }) => {
       if (session !== undefined) return session.roles
       return token === undefined || token.issuer === tokens.issuer ? roles.rolesOfUser(name) : undefined
@@ -182,11 +182,22 @@ async function revokeTokens(parts: Parts, { name, token }: Caller): Promise<void
   // All of them start before the first reply: a slow Redis must not delay any of them in this process.
   const areStored = await Promise.all([
     revokeAllTokens(parts, issuer, subject),
-    issuer !== parts.own || parts.sessions.endAllOf(name),
+    issuer !== parts.own || endSessions(parts, name),
     // The token is also revoked by its `jti`: an issuer whose clock is ahead may have dated it later than now.
     token === undefined || parts.revocations.revoke(token.issuer, token.jti, token.expiresAt * 1000),
   ])
   requireStored(...areStored)
+}
+
+/** Ends all console sessions of a user of the file. Resolves to whether the other replicas will read it. */
+function endSessions({ revocations, clock }: Parts, name: string): Promise<boolean> {
+  return revocations.revokeUpTo(SESSION_REVOCATIONS, name, clock.wall(), clock.wall() + MAX_SESSION_MS)
+}
+
+/** A bcrypt hash contains 128 random bits, so its digest reveals nothing about the password. */
+function versionOf(users: Users, name: string): string | undefined {
+  const current = users.hashOf(name)
+  return current === undefined ? undefined : hash('sha256', current, 'base64url').slice(0, 22)
 }
 
 function revokeAllTokens(
@@ -197,9 +208,4 @@ function revokeAllTokens(
   const now = clock.wall()
   const { issuer: name, lifetime } = issuer.rules
   return revocations.revokeUpTo(name, subject, now, now + (lifetime + CLOCK_TOLERANCE_S) * 1000)
-}
-
-/** Never equals the name of a user of the file, because those contain no `#`. */
-function externalUserName(issuer: string, subject: string): string {
-  return `${issuer}#${subject}`
 }

@@ -158,6 +158,3 @@ async function parseKeySet(
   }
   return keys
 }
-
-/** A parsed JSON object. */
-export type JsonObject = Readonly<Record<string, unknown>>

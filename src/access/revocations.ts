@@ -1,29 +1,6 @@
 /** Revoked tokens: single tokens by `jti`, and all tokens of a user that were issued up to a moment. */
-import { EdgeError } from '../core/errors.ts'
+import type { Revocations } from '../core/access.ts'
 import type { Clock } from '../core/timing.ts'
-
-/** The claims of a token that decide whether it is revoked. `issuedAt` in milliseconds since 1970. */
-export interface TokenIdentity {
-  readonly issuer: string
-  readonly subject: string
-  readonly jti: string
-  readonly issuedAt: number
-}
-
-/**
- * Revocations of tokens, in memory or shared by replicas. `until` is the time in milliseconds since 1970 when the last
- * token concerned has expired; the revocation may be forgotten then. This process refuses the tokens at once. The
- * results are whether the other replicas will read the revocation: `false` until Redis has stored it.
- */
-export interface Revocations {
-  revoke(issuer: string, jti: string, until: number): Promise<boolean>
-  /** Revokes all tokens of the user that were issued at `moment` or earlier. */
-  revokeUpTo(issuer: string, subject: string, moment: number, until: number): Promise<boolean>
-  /** Resolves to the latest such moment of the user; 0 if there is none. */
-  revokedUpTo(issuer: string, subject: string): Promise<number>
-  /** Called for each request, so it is synchronous and uses what this process knows. */
-  isRevoked(token: TokenIdentity): boolean
-}
 
 /** One revocation as replicas exchange it. */
 export interface Revocation {
@@ -42,14 +19,6 @@ export interface RevocationList extends Revocations {
 }
 
 const SWEEP_INTERVAL_MS = 60_000
-/** A revocation that is not stored is sent again with each heartbeat. */
-const STORE_RETRY_S = 1
-
-/** Throws 944 unless all revocations of a log-out are stored: other replicas accept the tokens until then. */
-export function requireStored(...areStored: readonly boolean[]): void {
-  if (areStored.includes(false)) throw new EdgeError(944, '', { headers: { 'retry-after': `${STORE_RETRY_S}` } })
-}
-
 /**
  * Creates a list in memory. `publish` is called with each revocation that is made in this process, and returns whether it
  * is stored for the other replicas.

@@ -5,10 +5,10 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { compactVerify } from 'jose'
+import type { Revocations, TokenIdentity } from '../core/access.ts'
 import { CLOCK_TOLERANCE_S, type Clock } from '../core/timing.ts'
-import { isObject, ownField, parseJson } from '../core/values.ts'
-import type { IssuerKey, JsonObject, KeyLookup } from './issuer-keys.ts'
-import type { Revocations, TokenIdentity } from './revocations.ts'
+import { isObject, type JsonObject, ownField, parseJson } from '../core/values.ts'
+import type { IssuerKey, KeyLookup } from './issuer-keys.ts'
 
 export type TokenResult =
   /** `isCurrent`: the token is still valid without another check of its signature. */

@@ -88,22 +88,10 @@ function refuseOtherSites({ method, headers }: FastifyRequest): void {
   if (origin !== undefined && hostOf(origin) !== host) throw otherSiteError()
 }
 
-/**
- * For forms of the edge's own pages, which cannot send a header of their own: only a page of this listener may send them.
- * All browsers name the page by at least one of the two headers.
- */
-export function requireOwnPage({ headers }: FastifyRequest): void {
-  const { origin, host } = headers
-  const site = headers['sec-fetch-site']
-  const isOwn = origin !== undefined && hostOf(origin) === host
-  if (origin === undefined ? site !== 'same-origin' : !isOwn) throw otherSiteError()
-  if (site !== undefined && site !== 'same-origin') throw otherSiteError()
-}
-
-function hostOf(origin: string): string | undefined {
+export function hostOf(origin: string): string | undefined {
   return URL.canParse(origin) ? new URL(origin).host : undefined
 }
 
-function otherSiteError(): EdgeError {
+export function otherSiteError(): EdgeError {
   return new EdgeError(902, '. A page of another site sent the request')
 }

@@ -11,7 +11,6 @@ import {
   readManagerToken,
   type TokenAcceptance,
 } from '../access/passthrough-access.ts'
-import type { SignInClaims } from '../access/sessions.ts'
 import type { ExternalIssuerSettings } from '../access/token-issuers.ts'
 import type { VerifyPassword } from '../access/users-file.ts'
 import { type AcceptedTokens, latestIssueOf } from '../cache/accepted-tokens.ts'
@@ -76,7 +75,6 @@ export async function buildAccess(
       audience: identity.audience,
       issuers: issuersOf(initial),
     },
-    sessions: { lifetime: derive((config) => config.operations.signIn.lifetime), signIn: derive(signInClaims) },
     limits: { failedLogins: derive((config) => config.access.limits.failedLogins) },
     ...(shared && { counters: shared.counters, revocations: shared.revocations }),
     onFailedLogin: emit.failedLogin,
@@ -84,13 +82,6 @@ export async function buildAccess(
   })
   onReload((next) => built.prepareReload({ ...next.access, issuers: issuersOf(next) }))
   return built
-}
-
-/** Which claims of the outside issuer name the user and the roles. */
-function signInClaims({ operations: { signIn } }: Config): SignInClaims | undefined {
-  const { issuer, userClaim, rolesClaim, roles } = signIn
-  if (issuer === undefined) return undefined
-  return { issuer, userClaim, rolesClaim, ...(roles !== undefined && { roles }) }
 }
 
 function issuersOf({ access }: Config): readonly ExternalIssuerSettings[] {

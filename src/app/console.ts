@@ -6,7 +6,7 @@ import type { Access } from '../access/access.ts'
 import { noConsolePlugin } from '../admin/listener.ts'
 import type { Audit } from '../audit/index.ts'
 import { CACHE_OFF, explain, readEntry } from '../cache/explain.ts'
-import { listPurged, type PurgePorts, purgeCostOf, purgeScopeOf, withSnapshots } from '../cache/purge.ts'
+import { listPurged, type PurgePorts, purgeCostOf, purgeScopeOf } from '../cache/purge.ts'
 import { durationFormat } from '../config/formats.ts'
 import type { Certificates } from '../config/named-files.ts'
 import { digestSharedSettings } from '../config/reloadable.ts'
@@ -142,7 +142,6 @@ export function buildEdgeView(
       index: cache.index,
       snapshots: () => cache.snapshots?.() ?? [],
       purge: createPurge(handler, cache),
-      costOf: async (rows, caller) => purgeCostOf(await withSnapshots(cache, rows, caller), cache.lifetimesOf),
       explain: async (url, caller) => (explained === undefined ? CACHE_OFF : explain(explained, url, caller)),
       read: (entry, caller) => readEntry(explained, entry, caller),
     },

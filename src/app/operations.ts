@@ -140,29 +140,25 @@ export function buildSignIn({
   const usePages = (used: SignInPages): void => {
     pages = used
   }
-  const { sessions, signIns, realm } = access
-  const view: SessionsView | undefined = sessions &&
-    signIns && {
-      realm,
-      issuer: settings.derive(issuerSettings),
-      startWithPassword: async (request, login) => {
-        const { name } = await readAuthenticator().authenticatePassword(request, request.clientAddress, login)
-        return sessions.startWithPassword(name)
-      },
-      startWithClaims: sessions.startWithClaims,
-      find: sessions.find,
-      end: sessions.end,
-      remember: signIns.remember,
-      take: signIns.take,
-      countAddress: (request) => readAuthenticator().countAddress(request, request.clientAddress),
-      log: toLog(log),
-    }
+  const { sessions, realm } = access
+  const view: SessionsView | undefined = sessions && {
+    ...sessions,
+    realm,
+    settings: settings.derive((config) => {
+      const issuer = issuerSettings(config)
+      return { lifetime: config.operations.signIn.lifetime, ...(issuer && { issuer }) }
+    }),
+    authenticate: async (request, login) =>
+      void (await readAuthenticator().authenticatePassword(request, request.clientAddress, login)),
+    countAddress: (request) => readAuthenticator().countAddress(request, request.clientAddress),
+    log: toLog(log),
+  }
   return { signIn, pages: () => pages, view: { usePages, ...(view && { sessions: view }) } }
 }
 
 /** Returns `undefined` if no issuer is configured. */
 export function issuerSettings({ operations: { signIn } }: Config): IssuerSettings | undefined {
-  const { issuer, clientId, clientSecret, redirectUrl, scopes } = signIn
+  const { lifetime: _, issuer, clientId, redirectUrl, ...others } = signIn
   if (issuer === undefined || clientId === undefined || redirectUrl === undefined) return undefined
-  return { issuer, clientId, redirectUrl, scopes, ...(clientSecret !== undefined && { clientSecret }) }
+  return { ...others, issuer, clientId, redirectUrl }
 }

@@ -78,7 +78,7 @@ export async function listPurged(ports: PurgePorts, scope: PurgeScope, caller: C
 }
 
 /** Returns the entries behind the snapshots from which their responses would be computed again, as they were before. */
-export async function withSnapshots(
+async function withSnapshots(
   { index, explained }: PurgePorts,
   entries: readonly IndexEntry[],
   caller: Caller,

@@ -15,7 +15,7 @@ export interface AddedCommands {
 const ADDED = [
   {
     entry: new URL('../tools/commands.js', import.meta.url),
-    names: ['doctor', 'problems', 'top', 'explain', 'purge', 'drain', 'undrain', 'routes', 'openapi'],
+    names: ['doctor', 'problems', 'top', 'explain', 'purge', 'drain', 'undrain', 'routes', 'openapi', 'man'],
     needs: 'it needs the folder dist/tools',
     remedy: 'the tools of operators are not included in this installation; install the npm package of the edge',
   },

@@ -2,7 +2,7 @@
 import { Command } from 'commander'
 import { EXIT_CODES } from '../server/exit.ts'
 import { addedCommands } from './added-commands.ts'
-import { addNotes, manualPage } from './help.ts'
+import { addNotes } from './help.ts'
 import { parseInteger } from './terminal.ts'
 
 const config = ['--config <file>', 'configuration file (YAML); default: the file named by EDGE_CONFIG'] as const
@@ -105,11 +105,4 @@ function audit(): Command {
     .addHelpText('after', '\nExit codes: 0 if all is well, 1 if a record is wrong.')
     .action(async (files, options) => (await import('./audit.ts')).printAuditFaults(files, options))
   return group
-}
-
-/** Prints the manual page of the program, for packages and for `manager-edge man | man -l -`. */
-export function manual(program: Command): Command {
-  return new Command('man').description('print the manual page (troff)').action(() => {
-    process.stdout.write(manualPage(program))
-  })
 }

@@ -1,5 +1,4 @@
 /** Input and output of the commands. */
-import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { InvalidArgumentError } from 'commander'
@@ -52,15 +51,6 @@ export async function loadWithOrigins(file: string | undefined): Promise<Extract
   const weakness = weaknessOf(loaded.config.cluster.credentials)
   if (weakness !== undefined) printError(`warning: cluster.credentials: ${weakness}`)
   return loaded
-}
-
-/** Reads a file that an option names. */
-export async function readTextFile(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (error) {
-    throw new CommandError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}); name a readable file`)
-  }
 }
 
 /**

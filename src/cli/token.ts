@@ -14,7 +14,7 @@ export async function createKey(folder: string): Promise<void> {
 
 /** Prints only the token to standard output, so that a script can read it. */
 export async function issueToken(user: string, { config: file }: { config?: string }): Promise<void> {
-  const { cluster, access, operations } = await loadCommandConfig(file)
+  const { cluster, access } = await loadCommandConfig(file)
   const { users, tokens } = access
   if (cluster.credentials.mode === 'passthrough' || users === undefined) {
     throw new CommandError('there are no tokens with cluster.credentials.mode: passthrough')
@@ -36,7 +36,6 @@ export async function issueToken(user: string, { config: file }: { config?: stri
       audience: identity.audience,
       issuers: [],
     },
-    sessions: { lifetime: () => operations.signIn.lifetime, signIn: () => undefined },
     limits: { failedLogins: () => access.limits.failedLogins },
     log: (_level, message) => printError(message),
   })

@@ -4,7 +4,9 @@
  * everything, `*` (or `*:*`) is everything. What is not granted is denied.
  */
 import type { Endpoint } from '../contracts/endpoint.ts'
+import { EdgeError } from './errors.ts'
 import roles from './roles.json' with { type: 'json' }
+import type { JsonObject } from './values.ts'
 
 /** The form of a permission that a role may grant. */
 export const PERMISSION_PATTERN = /^(?:\*|(?:\*|[a-z][a-z-]*):(?:\*|[a-z][a-z-]*))$/
@@ -109,3 +111,63 @@ export interface ClaimedToken extends TokenSubject {
  * time that its claims permit.
  */
 export type HasEnded = (token: TokenSubject, issuedAt: number) => boolean
+
+/** The claims of a token that decide whether it is revoked. `issuedAt` in milliseconds since 1970. */
+export interface TokenIdentity {
+  readonly issuer: string
+  readonly subject: string
+  readonly jti: string
+  readonly issuedAt: number
+}
+
+/**
+ * Revocations of tokens, in memory or shared by replicas. `until` is the time in milliseconds since 1970 when the last
+ * token concerned has expired; the revocation may be forgotten then. This process refuses the tokens at once. The
+ * results are whether the other replicas will read the revocation: `false` until Redis has stored it.
+ */
+export interface Revocations {
+  revoke(issuer: string, jti: string, until: number): Promise<boolean>
+  /** Revokes all tokens of the user that were issued at `moment` or earlier. */
+  revokeUpTo(issuer: string, subject: string, moment: number, until: number): Promise<boolean>
+  /** Resolves to the latest such moment of the user; 0 if there is none. */
+  revokedUpTo(issuer: string, subject: string): Promise<number>
+  /** Called for each request, so it is synchronous and uses what this process knows. */
+  isRevoked(token: TokenIdentity): boolean
+}
+
+/** A revocation that is not stored is sent again with each heartbeat. */
+const STORE_RETRY_S = 1
+
+/** Throws 944 unless all revocations of a log-out are stored: other replicas accept the tokens until then. */
+export function requireStored(...areStored: readonly boolean[]): void {
+  if (areStored.includes(false)) throw new EdgeError(944, '', { headers: { 'retry-after': `${STORE_RETRY_S}` } })
+}
+
+/** Texts that the edge signs with the keys of its tokens. All replicas with the same keys accept them. */
+export interface SignedTexts {
+  /** `until`: milliseconds since 1970. The text is readable for its owner, so it must contain no secret of the edge. */
+  sign(type: SignedTextType, claims: JsonObject, until: number): string
+  /** Returns the claims, or `undefined` if the text has expired, has another type or another signer. */
+  open(type: SignedTextType, text: string): JsonObject | undefined
+}
+
+/** The value of the header `typ`, which is another one than that of tokens. */
+type SignedTextType = `edge-${string}+jwt`
+
+/** In the list of revocations, the sessions of operators, apart from the edge's own tokens: sessions live longer. */
+export const SESSION_REVOCATIONS = 'manager-edge console'
+
+/** What sessions of operators are made of. */
+export interface SessionParts {
+  readonly texts: SignedTexts
+  readonly revocations: Omit<Revocations, 'revokeUpTo'>
+  /** Returns the roles of a user of the file, and a text that changes with the password. `undefined`: there is no such user. */
+  findUser(name: string): { readonly roles: readonly string[]; readonly version: string } | undefined
+  /** Returns the permissions of these roles. A role that does not exist grants nothing. */
+  permissionsOfRoles(names: readonly string[]): readonly string[]
+}
+
+/** Returns the name of a caller that an outside issuer names. A name in the users file contains no `#`. */
+export function externalUserName(issuer: string, subject: string): string {
+  return `${issuer}#${subject}`
+}

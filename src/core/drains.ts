@@ -41,7 +41,6 @@ export const NO_DRAINS: DrainState = { revision: 0, drains: [] }
 export const MAX_DRAIN_STATE_BYTES = 65_536
 const MAX_DRAINS = 256
 const MAX_NAME_CHARS = 255
-export const MAX_REASON_CHARS = 150
 /** The greatest time of a `Date`. */
 const MAX_TIME_MS = 8.64e15
 

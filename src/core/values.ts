@@ -10,6 +10,9 @@ export function parseJson(text: Buffer | string): unknown {
   }
 }
 
+/** A parsed JSON object. */
+export type JsonObject = Readonly<Record<string, unknown>>
+
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,11 +1,8 @@
 import { LRUCache } from 'lru-cache'
+import { BACKSLASH, COLON, COMMA, IS_SPACE, QUOTE, skipSpace } from '../core/json-scan.ts'
 import { concatOwn } from '../core/long-values.ts'
 import { type CooperativeTask, isTurnOverNow, PAUSE, runAtOnce, runTask } from '../core/turns.ts'
 
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const COMMA = 0x2c
-const COLON = 0x3a
 const SPACE = 0x20
 const LINE_FEED = 0x0a
 const INDENT_SPACES = 3
@@ -51,7 +48,7 @@ function* indent(input: Buffer, maxBytes = Number.POSITIVE_INFINITY): Cooperativ
       continue
     }
     at++
-    if (isSpace(byte)) continue
+    if (IS_SPACE[byte] === 1) continue
     if (isOpening(byte)) {
       const next = skipSpace(input, at)
       out.byte(byte)
@@ -125,16 +122,6 @@ function endOfString(input: Buffer, at: number, pieceEnd: number): number {
     if (end >= pieceEnd) return -Math.min(end, input.length)
   }
   return Math.min(end + 1, input.length)
-}
-
-function skipSpace(input: Buffer, at: number): number {
-  let next = at
-  while (isSpace(input[next] ?? 0)) next++
-  return next
-}
-
-function isSpace(byte: number): boolean {
-  return byte === SPACE || byte === LINE_FEED || byte === 0x0d || byte === 0x09
 }
 
 /** `[` and `{`, `]` and `}` differ in one bit. */

@@ -1,6 +1,7 @@
 /** The edge as plugins see it, such as the operators' console: what they read, and the little that they change. */
 import type { FastifyRequest } from 'fastify'
-import type { IndexEntry, PurgeCost, SnapshotState } from '../core/cache.ts'
+import type { SessionParts } from '../core/access.ts'
+import type { SnapshotState } from '../core/cache.ts'
 import type { EdgeError } from '../core/errors.ts'
 import type { EventListeners, Log, RequestEvent } from '../core/events.ts'
 import type { LatencyHistogram } from '../core/latency-histogram.ts'
@@ -54,14 +55,6 @@ interface Page {
   readonly headers: Readonly<Record<string, string>>
 }
 
-export interface NewSession {
-  /** The value of the cookie. */
-  readonly text: string
-  readonly user: string
-  /** Milliseconds since 1970. */
-  readonly expiresAt: number
-}
-
 /** The outside issuer that signs operators in (`operations.signIn`). */
 export interface IssuerSettings {
   readonly issuer: string
@@ -70,28 +63,27 @@ export interface IssuerSettings {
   /** The URL of `/sign-in/callback` at the issuer. */
   readonly redirectUrl: string
   readonly scopes: readonly string[]
+  /** The claim that names the user. */
+  readonly userClaim: string
+  /** The claim that names roles, and roles of the edge for its words. Absent: they are the names of roles. */
+  readonly rolesClaim: string
+  readonly roles?: Readonly<Record<string, readonly string[]>>
 }
 
-export interface SessionsView {
+interface SessionSettings {
+  /** Milliseconds. */
+  readonly lifetime: number
+  /** Absent: no outside issuer signs users in. */
+  readonly issuer?: IssuerSettings
+}
+
+/** What the edge has for sessions of operators: a plugin starts, finds and ends them. */
+export interface SessionsView extends SessionParts {
   readonly realm: string
-  /** Read for each request: a reload may change it. `undefined`: no outside issuer signs users in. */
-  issuer(): IssuerSettings | undefined
-  /** Rejects with 901, 903 or 904. */
-  startWithPassword(
-    request: FastifyRequest,
-    login: { readonly name: string; readonly password: string },
-  ): Promise<NewSession>
-  /** `claims`: verified claims of an outside issuer. */
-  startWithClaims(
-    claims: Readonly<Record<string, unknown>>,
-  ): Promise<{ readonly ok: true; readonly session: NewSession } | { readonly ok: false; readonly reason: string }>
-  find(text: string): Caller | undefined
-  /** Ends the session on all replicas. Rejects with 944 if only this replica refuses it so far. */
-  end(caller: Caller): Promise<void>
-  /** Returns a signed text for a cookie. */
-  remember(progress: Readonly<Record<string, unknown>>): string
-  /** Returns what `remember` got, once. `complete` takes it on all replicas. */
-  take(text: string): { readonly progress: Readonly<Record<string, unknown>>; complete(): Promise<void> } | undefined
+  /** Read for each request: a reload may change them. */
+  settings(): SessionSettings
+  /** Resolves if the password is right. Rejects with 901, 903 or 904. */
+  authenticate(request: FastifyRequest, login: { readonly name: string; readonly password: string }): Promise<void>
   /** Counts a request without a caller against its address. Rejects with 903. */
   countAddress(request: FastifyRequest): Promise<void>
   readonly log: Log
@@ -133,8 +125,6 @@ export interface CacheView {
   snapshots(): readonly SnapshotState[]
   /** Purges the named entries, or previews the purge. Writes the same audit record as `DELETE /cache`. Rejects with an EdgeError. */
   purge(request: PurgeRequest, by: PurgeCaller): Promise<PurgeResult>
-  /** Returns what a purge of these entries by their keys would remove, with the snapshots of their collections. */
-  costOf(rows: readonly IndexEntry[], caller: Caller): Promise<PurgeCost>
   /** Returns what the cache would do with the next request for the URL. Rejects with the EdgeError of that request. */
   explain(url: string, caller: Caller): Promise<Explanation>
   /** Returns the stored response as this caller would receive it. Rejects with an EdgeError if the caller may not read it. */

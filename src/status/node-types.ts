@@ -1,27 +1,7 @@
-/**
- * JSON bodies of the console API of nodes and replicas, and the load of the other nodes while one is drained, which the page
- * of the console and `manager-edge drain` compute alike. Times are milliseconds.
- */
+/** Nodes and replicas as the reports and the console API have them. Times are milliseconds. */
 import type { LocalState } from '../core/cache.ts'
 import type { NodeContribution } from '../core/events.ts'
 import type { NodeStateName } from '../core/node-faults.ts'
-
-/** `GET /api/nodes`. */
-export interface Nodes {
-  readonly nodes: readonly NodeSummary[]
-  /** The names of the nodes by the layout of their API, if they have different ones: writes are refused then. */
-  readonly mixture?: Readonly<Partial<Record<'v3' | 'v4' | 'v5', readonly string[]>>>
-  /** Joined responses of this replica, newest first. */
-  readonly joined: readonly JoinedResponse[]
-  /** The other replicas. Absent without Redis; `null` if Redis is unreachable. */
-  readonly replicas?: readonly ReplicaSummary[] | null
-  /** Whether the operator who is signed in may drain nodes and put them back. */
-  readonly mayDrain: boolean
-  /** Whether a drain applies to all replicas. Without Redis it applies to this one, until it ends. */
-  readonly drainsAreShared: boolean
-  /** Length at most of the reason of a drain. */
-  readonly maxReasonChars: number
-}
 
 /** A node as this replica sees it. Latencies and counts of calls cover the last five minutes. */
 export interface NodeSummary {
@@ -71,12 +51,6 @@ export interface JoinedResponse {
 
 /** The contribution of one node to a joined response. Without `errorKind`: of an earlier release. */
 export type NodePart = NodeContribution
-
-/**
- * `failed`: there was no usable response. `answered`: the node answered with an error. `knownLimit`: rows that no node can
- * return, which is no fault (935).
- */
-export type NodeErrorKind = NonNullable<NodePart['errorKind']>
 
 /** `lastFailure` only of a node that is not up. */
 export type ReportedNode = Pick<NodeSummary, 'name' | 'state' | 'inFlight' | 'limit' | 'lastFailure'>
@@ -128,43 +102,6 @@ export interface Rates {
   readonly savedPerSecond: number
   /** Responses with a 5xx status. */
   readonly failuresPerSecond: number
-}
-
-/** The calls to a node of one replica in the last five minutes, and those that it gets if another node is drained. */
-export interface ExpectedLoad {
-  readonly node: string
-  readonly callsPerMinute: number
-  readonly expectedPerMinute: number
-  readonly inFlight: number
-  readonly limit: number
-}
-
-const COUNTED_MINUTES = 5
-
-/** Assumes that the other nodes get equal shares of the calls. Requests that need `drained` fail instead. */
-export function expectLoad(drained: NodeSummary, { nodes }: Pick<Nodes, 'nodes'>): readonly ExpectedLoad[] {
-  const others = nodes.filter((node) => node.name !== drained.name && acceptsCalls(node))
-  const share = drained.drain === undefined ? perMinute(drained) / Math.max(1, others.length) : 0
-  return others.map((node) => ({
-    node: node.name,
-    callsPerMinute: round(perMinute(node)),
-    expectedPerMinute: round(perMinute(node) + share),
-    inFlight: node.inFlight,
-    limit: node.limit,
-  }))
-}
-
-/** Whether the edge sends calls to a node in this state, and the node has not failed. */
-function acceptsCalls({ state }: Pick<NodeSummary, 'state'>): boolean {
-  return state === 'up' || state === 'full' || state === 'not tried'
-}
-
-function perMinute({ calls }: NodeSummary): number {
-  return calls / COUNTED_MINUTES
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10
 }
 
 /** The part of a node's summary that is not counted from its calls. */

@@ -73,21 +73,6 @@ export interface Meanwhile extends Pick<Totals, 'stale' | 'queued'> {
   readonly failed: number
 }
 
-/** Returns the counts that are not 0 as a phrase. Undefined: all are, or the problem is a notice, which affects no requests. */
-export function describeMeanwhile({
-  severity,
-  meanwhile,
-}: Pick<Problem, 'severity' | 'meanwhile'>): string | undefined {
-  if (severity === 'notice') return undefined
-  const { stale, queued, failed } = meanwhile
-  const texts = [
-    ...(stale > 0 ? [`${stale.toLocaleString('en')} served stale`] : []),
-    ...(queued > 0 ? [`${queued.toLocaleString('en')} ${queued === 1 ? 'call' : 'calls'} queued`] : []),
-    ...(failed > 0 ? [`${failed.toLocaleString('en')} failed`] : []),
-  ]
-  return texts.length === 0 ? undefined : texts.join(', ')
-}
-
 export interface GrowingQueue {
   readonly node: string
   /** Queued calls at the begin of the observation, and now. */

@@ -1,12 +1,12 @@
 /** Console API of the cache: groups, entries, one entry in detail, explain, and purge. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { requirePermission } from '../../../src/admin/sign-in.ts'
 import { type IndexEntry, shownEntry } from '../../../src/core/cache.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { Caller } from '../../../src/core/request.ts'
 import type { EntryContents } from '../../../src/core/response.ts'
-import type { EdgeView } from '../../../src/status/edge-view.ts'
+import type { EdgeView, PurgeCaller } from '../../../src/status/edge-view.ts'
 import type { PurgeRequest, PurgeResult } from '../../../src/status/view-types.ts'
 import { createEntryList, type EntryQuery, entryQuery, refresh, selectionQuery } from './cache-entries.ts'
 import type { EntryBody, EntryDetails, GroupSummary, Groups, Selection } from './cache-types.ts'
@@ -62,12 +62,15 @@ export function registerCacheRoutes(app: FastifyInstance, { cache, access }: Edg
   app.get<{ Querystring: EntryQuery }>(
     '/api/selection',
     { schema: { querystring: selectionQuery } },
-    async ({ query, caller }): Promise<Selection> => {
+    async (request): Promise<Selection> => {
+      const { query, caller } = request
       requirePermission(caller, PURGE_PERMISSION)
       const { rows, total } = await entries.select(query, MAX_SELECTED_ENTRIES)
       const limits = { limit: MAX_SELECTED_ENTRIES, maxKeys: MAX_KEYS_PER_PURGE }
       if (total > rows.length) return { total, ...limits }
-      return { total, ...limits, chosen: { keys: rows.map((row) => row.key), cost: await cache.costOf(rows, caller) } }
+      const keys = rows.map((row) => row.key)
+      const { entries: count, bytes, seconds, neverStale } = await cache.purge({ keys, ...PREVIEW }, purgerOf(request))
+      return { total, ...limits, chosen: { keys, cost: { entries: count, bytes, seconds, neverStale } } }
     },
   )
   app.get<{ Params: { key: string } }>(
@@ -89,15 +92,21 @@ export function registerCacheRoutes(app: FastifyInstance, { cache, access }: Edg
     '/api/purge',
     { schema: { body: purgeBody } },
     async (request): Promise<PurgeResult> => {
-      const { body, caller, clientAddress: client, id: requestId } = request
-      requirePermission(caller, PURGE_PERMISSION)
+      const { body } = request
+      requirePermission(request.caller, PURGE_PERMISSION)
       const names = [body.group, body.endpoint, body.tag, body.keys].filter((name) => name !== undefined)
       // Otherwise a request that names two things would purge more than the operator meant.
       if (names.length > 1) throw new EdgeError(604, '. Give only one of group, endpoint, tag and keys')
       request.isAuditedByPipeline = true
-      return cache.purge(body, { caller, client, requestId })
+      return cache.purge(body, purgerOf(request))
     },
   )
+}
+
+const PREVIEW = { preview: true, soft: false } as const
+
+function purgerOf({ caller, clientAddress: client, id: requestId }: FastifyRequest): PurgeCaller {
+  return { caller, client, requestId }
 }
 
 function groupsOf(rows: readonly IndexEntry[], traffic: Recorders['traffic']): GroupSummary[] {

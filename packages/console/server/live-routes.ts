@@ -4,11 +4,11 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { requirePermission } from '../../../src/admin/sign-in.ts'
 import { allows } from '../../../src/core/access.ts'
-import { MAX_REASON_CHARS } from '../../../src/core/drains.ts'
 import type { DrainOptions, EdgeView, PurgeCaller } from '../../../src/status/edge-view.ts'
-import type { DrainResult, NodeState, NodeSummary, Nodes } from '../../../src/status/node-types.ts'
+import type { DrainResult, NodeState, NodeSummary } from '../../../src/status/node-types.ts'
 import type { NodeLoad, Now } from './api-types.ts'
 import { type TailFilter, tailFilter } from './live-tail.ts'
+import type { Nodes } from './node-types.ts'
 import type { Recorders } from './recorders.ts'
 import type { TailBatch } from './request-types.ts'
 import { sumRates } from './traffic.ts'
@@ -16,6 +16,8 @@ import { sumRates } from './traffic.ts'
 /** A subscriber with more unsent bytes receives no further batch. */
 const MAX_UNSENT_BYTES = 256 * 1024
 const HEARTBEAT_INTERVAL_MS = 5000
+/** Of the reason of a drain. The state of all drains is read by each replica every two seconds. */
+const MAX_REASON_CHARS = 150
 
 export function registerLiveRoutes(app: FastifyInstance, view: EdgeView, recorders: Recorders): void {
   const { name, version, cluster, cache } = view

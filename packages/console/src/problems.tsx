@@ -1,8 +1,9 @@
 /** The problems of the edge: a banner on every view, and their number in the title and on the icon of the tab. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { describeMeanwhile, type Problem } from '../../../src/status/problem-types.ts'
+import type { Problem } from '../../../src/status/problem-types.ts'
 import type { Now } from '../server/api-types.ts'
+import { describeMeanwhile } from '../server/api-types.ts'
 import { clock, contact } from './api.ts'
 import { formatClock, formatDay, formatDuration } from './format.ts'
 import { titles } from './route.ts'

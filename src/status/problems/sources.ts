@@ -1,7 +1,8 @@
 /** What problems are derived from, and what their texts have in common. */
+import type { LayoutMixture } from '../../core/node-call.ts'
 import type { CertificateState } from '../../core/settings.ts'
 import type { CapacityState } from '../capacity.ts'
-import type { NodeState, Nodes, ReplicaSummary } from '../node-types.ts'
+import type { NodeState, ReplicaSummary } from '../node-types.ts'
 import type { CacheState, FoundProblem, GrowingQueue } from '../problem-types.ts'
 import type { Readiness } from '../readiness.ts'
 import type { RecentErrors } from '../recent-errors.ts'
@@ -36,7 +37,7 @@ export interface ProblemSources {
   /** Returns the certificates that the edge presents, and the authorities that it trusts. */
   certificates(): readonly CertificateState[]
   /** Returns the nodes by the layout of their API if they have different ones. */
-  layoutMixture(): Nodes['mixture']
+  layoutMixture(): LayoutMixture | undefined
   /** Returns undefined while Redis is unreachable. Absent if this replica shares nothing with others. */
   readonly replicas?: () => readonly ReplicaSummary[] | undefined
   /** What other replicas were given otherwise than this one. Absent: replicas share nothing. */

@@ -77,7 +77,6 @@ export async function startEdge(
     customRoles: {},
     tokens: { lifetime: () => 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
     limits: { failedLogins: () => 5 },
-    sessions: { lifetime: () => 3_600_000, signIn: () => undefined },
     log: (level, message, facts) => logged.push(JSON.stringify({ level, message, ...facts })),
     ...settings,
   })

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { Now } from '../../../packages/console/server/api-types.ts'
 import type { EntryDetails, EntryPage, Groups } from '../../../packages/console/server/cache-types.ts'
 import type { History } from '../../../packages/console/server/history-types.ts'
-import type { Nodes } from '../../../src/status/node-types.ts'
+import type { Nodes } from '../../../packages/console/server/node-types.ts'
 import { sendRequests, startConsoleEdge, urls } from '../console/edge.ts'
 
 // Responses must not expire on busy machines: the test counts hits.

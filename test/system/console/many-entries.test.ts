@@ -225,7 +225,6 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
         index,
         snapshots: () => [],
         purge: nothing,
-        costOf: nothing,
         explain: nothing,
         read: nothing,
       },

@@ -87,7 +87,7 @@ t.test('every setting that an example configuration or a remedy names exists', a
 t.test('every script and command that a document names exists', async (t) => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> }
   // The last two describe the program itself and are added to the program.
-  const known = [...(await commands()).map((command) => command.name()), 'completion', 'man']
+  const known = [...(await commands()).map((command) => command.name()), 'completion']
   let count = 0
   // The changelog also names those of earlier releases.
   for (const { path, text } of all.filter((document) => document.path !== 'CHANGELOG.md')) {

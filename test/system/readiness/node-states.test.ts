@@ -1,9 +1,9 @@
 /** What operators see of a node that hangs, and of one that fails while no client asks for it. */
 import t, { type Test } from 'tap'
+import type { Nodes } from '../../../packages/console/server/node-types.ts'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import type { EdgeTimes } from '../../../src/app/times.ts'
 import type { NodeStateName } from '../../../src/core/node-faults.ts'
-import type { Nodes } from '../../../src/status/node-types.ts'
 import { type RunningEdge, SHORT_CONTACTS, startEdge } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'
 

@@ -3,10 +3,10 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
+import { createSignIns } from '../../../packages/console/server/sign-in/sessions.ts'
 import { createLoginAttempts } from '../../../src/access/login-attempts.ts'
 import { LoginQueue, PasswordLogins } from '../../../src/access/logins.ts'
 import { createRevocationList } from '../../../src/access/revocations.ts'
-import { createSignIns } from '../../../src/access/sessions.ts'
 import { TokenVerifier } from '../../../src/access/tokens.ts'
 import { type Counters, createCounters } from '../../../src/core/counters.ts'
 import { systemClock as clock } from '../../../src/core/timing.ts'
@@ -91,7 +91,7 @@ const uses: Readonly<Record<string, { readonly maxEntries: number; start(): Use 
         sign: (_: string, claims: object) => JSON.stringify(claims),
         open: (_: string, text: string) => JSON.parse(text),
       }
-      const signIns = createSignIns(texts, { revocations: createRevocationList(clock), clock })
+      const signIns = createSignIns({ texts, revocations: createRevocationList(clock) })
       return (index) => signIns.take(signIns.remember({ state: `state ${index}` }))
     },
   },

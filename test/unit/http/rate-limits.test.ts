@@ -15,7 +15,6 @@ async function start(t: Test, limits: RateLimits, isRepeated: boolean) {
     users: { verify: async () => true, role: 'administrator' },
     roles: {},
     customRoles: {},
-    sessions: { lifetime: () => 3_600_000, signIn: () => undefined },
     tokens: { lifetime: () => 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
     limits: { failedLogins: () => 100 },
     log: () => undefined,

@@ -44,7 +44,6 @@ t.test('in mode passthrough a hit is repeated for each user whose password was v
     users: { verify: async (name, password) => password === `${name}:ü`, role: 'administrator' },
     roles: {},
     customRoles: {},
-    sessions: { lifetime: () => 3_600_000, signIn: () => undefined },
     tokens: { lifetime: () => 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
     limits: { failedLogins: () => 100 },
     log: () => undefined,

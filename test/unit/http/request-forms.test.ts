@@ -52,7 +52,6 @@ async function start(t: Test, contract: Contract, mode: Mode) {
     users: mode === 'service' ? { file: users } : { verify, role: 'administrator' },
     roles: { alice: ['administrator'], bob: ['reader'] },
     customRoles: {},
-    sessions: { lifetime: () => 3_600_000, signIn: () => undefined },
     tokens: { lifetime: () => 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
     limits: { failedLogins: () => 100_000 },
     log: () => undefined,

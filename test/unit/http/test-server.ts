@@ -121,7 +121,6 @@ export async function startServer(
     users: { file: users },
     roles: { alice: ['administrator'], bob: ['reader'] },
     customRoles: {},
-    sessions: { lifetime: () => 3_600_000, signIn: () => undefined },
     tokens: { lifetime: () => 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
     limits: { failedLogins: () => 100_000 },
     log: () => undefined,

@@ -1,7 +1,8 @@
 /** Since when a problem exists, and what requests have met meanwhile. */
 import { mock } from 'node:test'
 import t from 'tap'
-import { describeMeanwhile, type FoundProblem } from '../../../src/status/problem-types.ts'
+import { describeMeanwhile } from '../../../packages/console/server/api-types.ts'
+import type { FoundProblem } from '../../../src/status/problem-types.ts'
 import { watchProblems } from '../../../src/status/problem-watch.ts'
 import { requestEvent } from '../../support/request-event.ts'
 import { trafficOf } from '../../support/traffic.ts'

@@ -12,6 +12,7 @@ import { ownText } from '../../../../src/core/values.ts'
 import type { EdgeView, SessionsView, SignInPages } from '../../../../src/status/edge-view.ts'
 import { createIssuer, type Issuer } from './issuer.ts'
 import { errorPage, noAccessPage, type PageIssuer, signInPage } from './pages.ts'
+import { createSessions, createSignIns } from './sessions.ts'
 
 /** A cookie of the console (RFC 6265): never readable by scripts, never sent with requests of other sites' forms and scripts. */
 interface CookieKind {
@@ -170,17 +171,18 @@ function messageOf(request: FastifyRequest, { code, message, headers }: EdgeErro
   return hadSession ? { message: 'Your session has ended. Sign in again.' } : {}
 }
 
-/** What sign-ins need of the edge, and the outside issuer, which a reload may change. */
-export interface SessionPorts extends Omit<SessionsView, 'issuer'> {
-  issuer(): Issuer | undefined
-}
+export type SessionPorts = ReturnType<typeof createSessionPorts>
 
-export function createSessionPorts(sessions: SessionsView): SessionPorts {
+/** What sign-ins need: of the edge, the sessions, and the outside issuer, which a reload may change. */
+export function createSessionPorts(edge: SessionsView) {
   let issuer: Issuer | undefined
+  const { realm, log, authenticate, countAddress } = edge
   return {
-    ...sessions,
-    issuer: () => {
-      const settings = sessions.issuer()
+    ...{ realm, log, authenticate, countAddress },
+    ...createSessions(edge),
+    ...createSignIns(edge),
+    issuer: (): Issuer | undefined => {
+      const settings = edge.settings().issuer
       if (!isDeepStrictEqual(issuer?.settings, settings)) issuer = settings && createIssuer(settings)
       return issuer
     },

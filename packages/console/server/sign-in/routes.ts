@@ -1,10 +1,9 @@
 /** The routes of the operations listener that start and end a session. They need no signed-in caller. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { OperationsPart } from '../../../../src/admin/listener.ts'
-import { requireOwnPage } from '../../../../src/admin/sign-in.ts'
+import { hostOf, otherSiteError } from '../../../../src/admin/sign-in.ts'
 import { EdgeError } from '../../../../src/core/errors.ts'
 import { ownText } from '../../../../src/core/values.ts'
-import type { NewSession } from '../../../../src/status/edge-view.ts'
 import { type Issuer, type Progress, SignInFault } from './issuer.ts'
 import {
   CALLBACK_PATH,
@@ -22,6 +21,7 @@ import {
   setCookie,
 } from './page-parts.ts'
 import { STYLE_PATH, signedOutPage, signInPage, style } from './pages.ts'
+import type { NewSession } from './sessions.ts'
 
 /** These routes are served before a sign-in. */
 const open = { config: { isOpen: true } } as const
@@ -58,7 +58,8 @@ function registerPasswordSignIn(app: FastifyInstance, ports: SessionPorts): void
     const name = ownText(body, 'name') ?? ''
     const password = ownText(body, 'password') ?? ''
     if (name === '' || name.length > MAX_NAME_LENGTH || password.length > MAX_PASSWORD_LENGTH) throw new EdgeError(901)
-    const session = await ports.startWithPassword(request, { name, password })
+    await ports.authenticate(request, { name, password })
+    const session = await ports.startWithPassword(name)
     await startSession(ports, { request, reply, session })
     return reply.redirect(returnPath(ownText(body, 'return')), 303)
   })
@@ -186,4 +187,13 @@ function readProgress(
   const [issuer, state, nonce, verifier] = ['issuer', 'state', 'nonce', 'verifier'].map((name) => ownText(taken, name))
   if (issuer === undefined || state === undefined || nonce === undefined || verifier === undefined) return undefined
   return { issuer, state, nonce, verifier, returnTo: returnPath(ownText(taken, 'returnTo')) }
+}
+
+/**
+ * For forms of the edge's own pages, which cannot send a header of their own: only a page of this listener may send them.
+ * All browsers name the page by at least one of the two headers.
+ */
+function requireOwnPage({ headers: { origin, host, 'sec-fetch-site': site } }: FastifyRequest): void {
+  const isOwn = origin === undefined ? site === 'same-origin' : hostOf(origin) === host
+  if (!isOwn || (site !== undefined && site !== 'same-origin')) throw otherSiteError()
 }

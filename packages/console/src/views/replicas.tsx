@@ -1,7 +1,8 @@
 /** All replicas of the edge, this one first, with the sum of their rates. */
 
-import type { Nodes, ReplicaSummary } from '../../../../src/status/node-types.ts'
+import type { ReplicaSummary } from '../../../../src/status/node-types.ts'
 import type { Now } from '../../server/api-types.ts'
+import type { Nodes } from '../../server/node-types.ts'
 import { formatAge, formatCount, formatDuration, formatPercent, formatRate } from '../format.ts'
 import { type Column, Table } from '../table.tsx'
 import { replicaRowOf } from './node-exports.ts'

@@ -2,12 +2,13 @@
 import { once } from 'node:events'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { version } from '../../../../src/app/process.ts'
-import { CommandError, printError, readTextFile } from '../../../../src/cli/terminal.ts'
+import { CommandError, printError } from '../../../../src/cli/terminal.ts'
 import type { Contract } from '../../../../src/contracts/endpoint.ts'
 import {
   type CredentialOptions,
   parseOrigin,
   readCredentials,
+  readTextFile,
   usageError,
 } from '../../../tools/src/commands/edge-client.ts'
 import { Confirmations } from '../confirmations.ts'

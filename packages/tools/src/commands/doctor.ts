@@ -9,11 +9,12 @@ import { readTls } from '../../../../src/app/cluster.ts'
 import { checkConnections, checkStart, withRedis } from '../../../../src/cli/check.ts'
 import { type Finding, failure, printJson, singleLine } from '../../../../src/cli/output.ts'
 import { hostOf, redisPlaces } from '../../../../src/cli/places.ts'
-import { CommandError, loadCommandConfig, print, readTextFile } from '../../../../src/cli/terminal.ts'
+import { CommandError, loadCommandConfig, print } from '../../../../src/cli/terminal.ts'
 import type { Config } from '../../../../src/config/schema.ts'
 import { DEFAULT_TIMES } from '../../../../src/replicas/options.ts'
 import type { NodeTls } from '../../../../src/upstream/options.ts'
 import { certificateFindings } from './certificate-chains.ts'
+import { readTextFile } from './edge-client.ts'
 import { coloured, createProgressLine, formatTime } from './output.ts'
 
 export interface DoctorOptions {

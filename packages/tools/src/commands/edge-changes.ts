@@ -3,14 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { printTable } from '../../../../src/cli/output.ts'
 import { CommandError, print } from '../../../../src/cli/terminal.ts'
 import { durationFormat } from '../../../../src/config/formats.ts'
-import {
-  type DrainResult,
-  type ExpectedLoad,
-  expectLoad,
-  type NodeSummary,
-  type Nodes,
-} from '../../../../src/status/node-types.ts'
+import type { DrainResult, NodeSummary } from '../../../../src/status/node-types.ts'
 import type { PurgeNames, PurgeRequest, PurgeResult } from '../../../../src/status/view-types.ts'
+import { type ExpectedLoad, expectLoad, type Nodes } from '../../../console/server/node-types.ts'
 import { type ConnectionOptions, type Operations, usageError, withOperations } from './edge-client.ts'
 import { createProgressLine, formatBytes, formatTime, printMeasured } from './output.ts'
 

@@ -2,10 +2,11 @@
  * How commands reach a running edge: their options, the credentials, and requests to one origin. A failed request becomes a
  * `CommandError` with a remedy; which exit code it has: `exitCodeOf`.
  */
+import { readFile } from 'node:fs/promises'
 import { TLSSocket } from 'node:tls'
 import { type Command, Option } from 'commander'
 import { Agent, buildConnector } from 'undici'
-import { CommandError, promptPassword, readTextFile } from '../../../../src/cli/terminal.ts'
+import { CommandError, promptPassword } from '../../../../src/cli/terminal.ts'
 import { isLoopback } from '../../../../src/config/formats.ts'
 import type { Contract, Endpoint } from '../../../../src/contracts/endpoint.ts'
 import { errorTable } from '../../../../src/core/errors.ts'
@@ -384,4 +385,13 @@ function remedyOf(text: string): string | undefined {
 function messageOf(text: string): string | undefined {
   const message = ownText(parseJson(text), 'message')
   return message === errorTable[603].message ? undefined : message
+}
+
+/** Reads a file that an option names. */
+export async function readTextFile(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    throw new CommandError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}); name a readable file`)
+  }
 }

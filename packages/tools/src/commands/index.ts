@@ -18,6 +18,7 @@ export const commands: AddedCommands['commands'] = () => [
   undrain(),
   routes(),
   openApi(),
+  manual(),
 ]
 
 const json = ['--json', 'print JSON'] as const
@@ -138,4 +139,13 @@ function openApi(): Command {
 
 export function contractOption(): Option {
   return new Option('--contract <name>', 'v3 (releases 3.x) or v4 (releases 4.x)').choices(['v3', 'v4']).default('v3')
+}
+
+/** For packages, and for `manager-edge man | man -l -`. */
+function manual(): Command {
+  return new Command('man')
+    .description('print the manual page (troff)')
+    .action(async (_options, { parent }: Command) => {
+      if (parent !== null) process.stdout.write((await import('./manual.ts')).manualPage(parent))
+    })
 }
