@@ -7,6 +7,7 @@ import { priceOfRead } from '../../../src/core/request.ts'
 import { commentsOf, configurationReference } from '../../support/documents/configuration.ts'
 import { errorReference } from '../../support/documents/errors.ts'
 import { METRICS_DOCUMENT, withNewMetrics } from '../../support/documents/metrics.ts'
+import { V3_CLIENTS, v3ClientsReference } from '../../support/documents/v3-clients.ts'
 import { readsOf, ways } from '../joined/read-prices.ts'
 
 const MEASURE = 'run "npm run bench:fleet -- --prices --write docs/read-prices.md"'
@@ -16,6 +17,7 @@ const errors = readFileSync('docs/errors.md', 'utf8')
 t.test('the committed references equal what "npm run docs:reference" writes', async (t) => {
   t.equal(configuration, configurationReference(), 'docs/configuration.md: run "npm run docs:reference"')
   t.equal(errors, errorReference(), 'docs/errors.md: run "npm run docs:reference"')
+  t.equal(readFileSync(V3_CLIENTS, 'utf8'), v3ClientsReference(), `${V3_CLIENTS}: run "npm run docs:reference"`)
 })
 
 t.test('the configuration reference has one row with a meaning for each setting, and no other row', async (t) => {
