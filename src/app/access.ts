@@ -40,14 +40,11 @@ const SECOND_MS = 1000
 /** Logins at nodes of the v4 layout. The upstream room sends four at a time, and those with a priority wait before it. */
 const MAX_CONCURRENT_LOGINS = 16
 
-/**
- * `onManagerLogin`: called before the manager checks a name and a password. Rejects with an `Error` for the operator if the
- * users file, the keys or the roles are invalid.
- */
+/** Rejects with an `Error` for the operator if the users file, the keys or the roles are invalid. */
 export async function buildAccess(
-  { settings: { initial, derive, onReload }, shared, emit, log }: Base,
+  { settings: { initial, derive, onReload }, shared, emit, log }: Pick<Base, 'settings' | 'shared' | 'emit' | 'log'>,
   cluster: Cluster,
-  onManagerLogin: (name: string) => Promise<void>,
+  acceptedTokens: AcceptedTokens | undefined,
 ): Promise<Access> {
   const { access, cluster: nodes } = initial
   const built = await createAccess({
@@ -58,7 +55,7 @@ export async function buildAccess(
             verify: verifyWithManager(
               cluster,
               derive((config) => config.cluster.limits.timeout),
-              onManagerLogin,
+              async (name) => acceptedTokens?.beginLogin(name),
             ),
             role: access.passthroughRole,
             ...(rulesOfSetting(nodes.layout).hasTokens && { concurrentChecks: MAX_CONCURRENT_LOGINS }),

@@ -1,6 +1,7 @@
 /** What all parts of an edge report to, and what its replicas share: the parts that depend on the settings only. */
 import { readFile } from 'node:fs/promises'
 import { TLSSocket } from 'node:tls'
+import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import { createEndedTokens } from '../access/ended-tokens.ts'
 import { createRevocationList } from '../access/revocations.ts'
@@ -18,21 +19,22 @@ import type { BeginTrace } from '../http/request-state.ts'
 import type { OnStoreEvent, RedisConnectionOptions } from '../replicas/options.ts'
 import { RedisReplica } from '../replicas/replica.ts'
 import { createStoreStatus } from '../replicas/store-status.ts'
-import { createEdgeEvents } from '../telemetry/events.ts'
+import { Replicas } from '../status/replicas.ts'
+import { createEdgeEvents, type EdgeEvents } from '../telemetry/events.ts'
 import type { Traces } from '../telemetry/traces/index.ts'
 import { createTrialLog, type LogOutput, toLog } from './log.ts'
 import { replicaNameOf, version } from './process.ts'
 import { createSharedAccess } from './shared-access.ts'
 import type { EdgeTimes } from './times.ts'
 
-/** `name`: of this replica. Absent members: replicas share nothing, responses are not encrypted, nothing is traced. */
+/** `name`: of this replica. Members that are undefined: replicas share nothing, responses are not encrypted, nothing is traced. */
 export type Base = Awaited<ReturnType<typeof buildBase>>
 
 /** Rejects with an `Error` for the operator if a file cannot be read. The replica connects when it is started. */
 export async function buildBase(
   settings: ReloadableConfig,
   { log, logTo, setEarlierLines, flush }: LogOutput,
-  { spanDelay }: Pick<EdgeTimes, 'spanDelay'>,
+  { spanDelay, reportInterval }: Pick<EdgeTimes, 'spanDelay' | 'reportInterval'>,
 ) {
   const config = settings.initial
   const events = createEdgeEvents((error, kind, requestId) =>
@@ -41,6 +43,7 @@ export async function buildBase(
   const { emit } = events
   setEarlierLines(events.requests.drain)
   events.on({ request: requestLog({ log, logTo }) })
+  emitReloads(settings, emit)
   const audit = buildAudit(settings, log, flush)
   events.on({ nodeCall: audit.onNodeCall })
   if (config.cache.trial) events.on({ cache: createTrialLog(log) })
@@ -58,6 +61,7 @@ export async function buildBase(
   const redis = await redisConnectionOptions(redisSettings)
   const times = { commandTimeout: redisSettings.timeout }
   const replica = redis && new RedisReplica({ redis, times, onEvent: onStoreEvent, onStep: emit.redisStep })
+  const replicas = replica && new Replicas((report) => replica.exchangeDescriptions(report), reportInterval)
   const encryptionKey = encryptionKeyFile === undefined ? undefined : await readFile(encryptionKeyFile)
   const shared = replica && createSharedAccess({ replica, encryptionKey, log: toLog(log) })
   const endedTokens = createEndedTokens(shared?.revocations ?? createRevocationList(systemClock), systemClock)
@@ -73,10 +77,19 @@ export async function buildBase(
     storeStatus,
     onStoreEvent,
     replica,
+    replicas,
     encryptionKey,
     shared,
     endedTokens,
   }
+}
+
+/** Emits an event for each reload that has changed settings. */
+function emitReloads(settings: ReloadableConfig, emit: EdgeEvents['emit']): void {
+  settings.onReload((next) => {
+    const isChanged = !isDeepStrictEqual(next, settings.current())
+    return isChanged ? () => emit.operation({ kind: 'reload' }) : () => undefined
+  })
 }
 
 /**

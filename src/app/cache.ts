@@ -6,62 +6,68 @@ import { type CacheStages, createCache } from '../cache/index.ts'
 import type { KeySettings } from '../cache/key.ts'
 import { type CacheOperationsPorts, disabledCache } from '../cache/operations.ts'
 import { type LifetimesOf, ttlOf } from '../cache/policy.ts'
-import { policyByName } from '../cache/purge.ts'
-import { createRecheckPace, type RecheckPace } from '../cache/recheck-pace.ts'
+import { policyByName, purgeAfterLayoutChange } from '../cache/purge.ts'
+import { createRecheckPace } from '../cache/recheck-pace.ts'
 import type { AcquireWriteLock } from '../cache/stores/contract.ts'
 import { createMemoryStore, type MemoryStore } from '../cache/stores/memory-store.ts'
 import { createRedisStore, type RedisStore } from '../cache/stores/redis-store.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import type { CacheStoreState } from '../core/cache.ts'
-import type { Caller, EdgeRead } from '../core/request.ts'
+import type { ResolveUrl } from '../http/index.ts'
 import { layoutRules, rulesOfSetting } from '../layouts/dialect.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { KindOf } from '../upstream/kinds.ts'
 import { createNodeQuestions } from '../upstream/node-states.ts'
 import { readPolicies } from '../upstream/probes.ts'
 import type { Base } from './base.ts'
-import { servedRecords } from './fronts.ts'
+import { servedRecords, servesV4Contract } from './contracts.ts'
+import { toLog } from './log.ts'
 
 /** `acquireWriteLock`: shared by all replicas if there is Redis. */
-interface BuiltCache {
+export interface BuiltCache extends Partial<ManagerUsers> {
   /** Absent: there is no cache, and no other replica to invalidate responses of. */
   readonly stages?: Partial<Pick<CacheStages, 'readThrough' | 'invalidate'>>
   /** What the endpoints of `/cache` and the console use. */
   readonly ports: CacheOperationsPorts
   readonly acquireWriteLock?: AcquireWriteLock
-  /** Absent: nothing is stored. */
-  readonly acceptedTokens?: AcceptedTokens
-  readonly callerRights?: CallerRights
-  readonly recheckPace?: RecheckPace
   /** Absent: there is no store. */
   readonly state?: () => CacheStoreState
   close(): Promise<void>
 }
 
+/** What is remembered of the manager's own users. Absent: users of the edge share an account, or nothing is stored. */
+interface ManagerUsers {
+  readonly acceptedTokens: AcceptedTokens
+  readonly callerRights: CallerRights
+  /** Returns the milliseconds after which tokens are checked again. Undefined: no port accepts them. */
+  readonly recheckInterval: (() => number) | undefined
+}
+
+interface CacheParts {
+  readonly cluster: Cluster
+  readonly kindOf: KindOf
+  readonly resolveUrl: ResolveUrl
+}
+
 /** Keys are HMACs. Without an encryption key the secret is public, because the keys stay in this process or in Redis. */
 const DEFAULT_KEY_SECRET = 'manager-edge'
 
-/** Rejects if a setting names an unknown endpoint or a file cannot be read. */
+/** Rejects if a setting names an unknown endpoint. */
 export async function buildCache(
-  parts: Base & { readonly cluster: Cluster },
-  kindOf: KindOf,
-  resolveUrl: (url: string, caller: Caller) => Promise<EdgeRead>,
+  base: StoreBase & Pick<Base, 'log' | 'events' | 'endedTokens'>,
+  { cluster, kindOf, resolveUrl }: CacheParts,
 ): Promise<BuiltCache> {
-  const { settings, cluster, replica, encryptionKey, emit, endedTokens } = parts
+  const { settings, replica, events, log } = base
   const { initial, derive } = settings
   const { enabled, trial } = initial.cache
   derive((config) => checkEndpoints(Object.keys(config.cache.endpoints)))
   if (!enabled && replica === undefined) return { ports: disabledCache, close: async () => {} }
-  const store = createStore(parts)
-  const key = derive(
-    ({ access, cluster: { credentials, layout } }): KeySettings => ({
-      secret: encryptionKey ?? DEFAULT_KEY_SECRET,
-      policy: hash('sha256', JSON.stringify(access.customRoles), 'hex'),
-      perUser: credentials.mode === 'passthrough' && rulesOfSetting(layout).hasRights,
-    }),
-  )
+  const store = createStore(base)
+  events.on({ layoutChange: (change) => purgeAfterLayoutChange(change, store, toLog(log)) })
+  const key = createKeySettings(base)
   const lifetimesOf = readLifetimes(settings)
+  const onEvent = events.emit.cache
   const stages = createCache({
     store,
     key,
@@ -73,67 +79,101 @@ export async function buildCache(
     ...createNodeQuestions(cluster.view, kindOf),
     outageFor: () => (hasOutageMode(settings.current()) ? cluster.outageFor() : undefined),
     isOnlyReplica: () => settings.current().replica.only,
-    onEvent: emit.cache,
+    onEvent,
     trial,
   })
+  const { scopesOf, snapshots, explained } = stages
+  const { acquireWriteLock, state } = store
   const close = () => store.close()
   if (!enabled) {
     // This replica stores nothing, but its writes must invalidate the stored responses of the other replicas.
-    const { invalidate, scopesOf } = stages
-    const ports = { ...disabledCache, index: store, scopesOf, sharedThroughRedis: true, onEvent: emit.cache }
-    return { stages: { invalidate }, ports, state: store.state, close }
+    const ports = { ...disabledCache, index: store, scopesOf, sharedThroughRedis: true, onEvent }
+    return { stages: { invalidate: stages.invalidate }, ports, state, close }
   }
+  const isNode = (name: string) => cluster.view.find(name) !== undefined
   const ports: CacheOperationsPorts = {
     index: store,
-    scopesOf: stages.scopesOf,
+    scopesOf,
     defaultDuration: derive((config) => config.cache.defaultTtl),
     lifetimesOf,
-    enabled: true,
+    enabled,
     sharedThroughRedis: replica !== undefined,
-    onEvent: emit.cache,
-    snapshots: stages.snapshots,
+    onEvent,
+    snapshots,
     explained: {
-      ...stages.explained,
+      ...explained,
       catalogue: servedRecords(initial),
-      isNode: (name) => cluster.view.find(name) !== undefined,
-      resolveUrl,
+      isNode,
+      resolveUrl: async (url, caller) => resolveUrl(url, caller),
     },
   }
-  const recheckPace = createRecheckPace({
+  const managerUsers = rememberManagerUsers(base, cluster, { store, key, waiting: stages.waiting })
+  return { stages, ports, acquireWriteLock, ...managerUsers, state, close }
+}
+
+function createKeySettings({
+  settings: { derive },
+  encryptionKey,
+}: Pick<Base, 'settings' | 'encryptionKey'>): () => KeySettings {
+  return derive(({ access, cluster: { credentials, layout } }) => ({
+    secret: encryptionKey ?? DEFAULT_KEY_SECRET,
+    policy: hash('sha256', JSON.stringify(access.customRoles), 'hex'),
+    perUser: credentials.mode === 'passthrough' && rulesOfSetting(layout).hasRights,
+  }))
+}
+
+/** Returns nothing if the manager's own users do not log in. */
+function rememberManagerUsers(
+  { settings, replica, endedTokens }: Pick<Base, 'settings' | 'replica' | 'endedTokens'>,
+  { view, call }: Cluster,
+  {
+    store,
+    key,
+    waiting,
+  }: Pick<CacheStages, 'waiting'> & {
+    readonly store: MemoryStore | RedisStore
+    readonly key: () => KeySettings
+  },
+): ManagerUsers | undefined {
+  const { initial, current, derive } = settings
+  if (initial.cluster.credentials.mode !== 'passthrough') return undefined
+  const pace = createRecheckPace({
     recheck: () => initial.access.tokens.recheck,
     recheckMax: () => initial.access.tokens.recheckMax,
     perMinute: derive((config) => config.cluster.limits.perMinute ?? layoutRules.v4.perMinute),
-    isBusy: () => (cluster.view.waitForNextRead?.(cluster.view.master().name, stages.waiting.others) ?? 0) > 0,
+    isBusy: () => (view.waitForNextRead?.(view.master().name, waiting.others) ?? 0) > 0,
     replicas: () => replica?.heartbeat.replicas ?? 1,
   })
   const acceptedTokens = new AcceptedTokens({
     store,
     secret: () => key().secret,
-    pace: recheckPace,
+    pace,
     hasEnded: endedTokens.hasEnded,
-    hasOutageMode: () => hasOutageMode(settings.current()),
+    hasOutageMode: () => hasOutageMode(current()),
   })
   const callerRights = new CallerRights({
     store,
     ask: async ({ name, credentials, nodeToken }) => {
-      const node = nodeToken?.node ?? cluster.view.master().name
-      if (cluster.view.layoutOf(node) !== 'v4') return undefined
+      const node = nodeToken?.node ?? view.master().name
+      if (view.layoutOf(node) !== 'v4') return undefined
       const own = { ...(credentials && { credentials }), ...(nodeToken && { token: nodeToken }) }
-      return readPolicies(cluster.call, { node, timeout: initial.cluster.limits.timeout, caller: name, ...own })
+      return readPolicies(call, { node, timeout: initial.cluster.limits.timeout, caller: name, ...own })
     },
     lifetime: initial.access.tokens.recheck,
-    node: () => cluster.view.master().name,
+    node: () => view.master().name,
   })
-  const { acquireWriteLock, state } = store
-  return { stages, ports, acquireWriteLock, acceptedTokens, callerRights, recheckPace, state, close }
+  const recheckInterval = servesV4Contract(initial.listen) ? () => pace.interval() : undefined
+  return { acceptedTokens, callerRights, recheckInterval }
 }
+
+type StoreBase = Pick<Base, 'settings' | 'replica' | 'encryptionKey' | 'onStoreEvent'>
 
 function createStore({
   settings: { initial, derive },
   replica,
   encryptionKey,
   onStoreEvent,
-}: Base): MemoryStore | RedisStore {
+}: StoreBase): MemoryStore | RedisStore {
   const localBytes = derive((config) => config.cache.localBytes)
   if (replica === undefined) return createMemoryStore({ bytes: localBytes })
   return createRedisStore({

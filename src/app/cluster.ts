@@ -17,7 +17,9 @@ import { readFromOwners, readThroughMaster } from '../join/all-agents.ts'
 import { joinCollections } from '../join/join-collections.ts'
 import { joinValidations, joinVerdicts, joinWrites } from '../join/join-results.ts'
 import type { MultiNodeHandlers, PipelineParts } from '../pipeline.ts'
-import { createDistributionCheck } from '../upstream/distribution.ts'
+import { createSharedDrains } from '../replicas/shared-drains.ts'
+import { createSharedSlots } from '../replicas/shared-slots.ts'
+import { createDistributionCheck, warnOfUnusedDistribution } from '../upstream/distribution.ts'
 import { forward } from '../upstream/forward.ts'
 import {
   type Cluster,
@@ -30,6 +32,7 @@ import {
 import { type ClusterKind, type KindOf, refuseWritesInMixture } from '../upstream/kinds.ts'
 import type { Base } from './base.ts'
 import { toLog } from './log.ts'
+import type { EdgeTimes } from './times.ts'
 
 /** Rejects if a certificate cannot be read. */
 export async function buildCluster(
@@ -61,6 +64,34 @@ export async function buildCluster(
   return built
 }
 
+/** Connects the cluster with the replicas that share it, and with what listens to its events. */
+export function connectCluster(base: ClusterBase, times: EdgeTimes['cluster']): Promise<Cluster> {
+  const { settings, log, events, traces, replica, replicas, shared, endedTokens } = base
+  const { emit } = events
+  events.on({
+    layoutChange: (change) => warnOfUnusedDistribution(change, settings.initial.cluster.distribution, toLog(log)),
+  })
+  return buildCluster(settings, log, {
+    onCall: emit.nodeCall,
+    onEject: emit.ejection,
+    onLayoutChange: emit.layoutChange,
+    ...times,
+    ...(traces && { untracedTraceparent: traces.untracedTraceparent }),
+    hasEndedToken: endedTokens.hasEnded,
+    ...(replicas && { peers: () => replicas.others() ?? [], onListRead: () => replicas.publish() }),
+    ...(replica && {
+      slots: createSharedSlots(replica),
+      shareDrains: (onChange) => createSharedDrains({ replica, onChange, log: toLog(log) }),
+    }),
+    ...(shared && { counters: shared.counters }),
+  })
+}
+
+type ClusterBase = Pick<
+  Base,
+  'settings' | 'log' | 'events' | 'traces' | 'replica' | 'replicas' | 'shared' | 'endedTokens'
+>
+
 async function connectionsOf(config: Config): Promise<Required<ClusterChanges>> {
   const { nodes, discover, addresses } = config.cluster
   return {
@@ -88,6 +119,8 @@ async function readIfSet(file: string | undefined): Promise<string | undefined> 
 }
 
 interface NodeStageParts {
+  readonly cluster: Cluster
+  readonly kindOf: KindOf
   /** Shared by replicas if there is Redis. Absent: write locks hold in this process only. */
   readonly acquireWriteLock: AcquireWriteLock | undefined
   /** Absent: calls share no responses. */
@@ -95,14 +128,14 @@ interface NodeStageParts {
 }
 
 export function buildNodeStages(
-  { settings: { initial, derive }, cluster, log, emit }: Base & { readonly cluster: Cluster },
-  kindOf: KindOf,
-  { acquireWriteLock, share }: NodeStageParts,
+  base: Pick<Base, 'settings' | 'log' | 'emit'>,
+  { cluster, kindOf, acquireWriteLock, share }: NodeStageParts,
 ): Pick<PipelineParts, 'forward' | 'refuseWrites' | 'writeLock' | 'multiNode'> {
+  const { initial, derive } = base.settings
   const { view, call, nodeList } = cluster
   const limits = derive((config) => config.cluster.limits)
-  const isDistributing = createDistributionCheck({ call, view, log: toLog(log) })
   const onNodeList = nodeList.observe.bind(nodeList)
+  const isDistributing = createDistributionCheck({ call, view, log: toLog(base.log) })
   return {
     forward: (read) => {
       const { guards } = initial.cluster
@@ -115,52 +148,68 @@ export function buildNodeStages(
       timeoutOf: (request) => timeLimitOf(request, limits()),
     }),
     multiNode: (read, forwardOne) => {
-      const owners = createAgentOwners({
-        read,
-        view,
-        endpoints: { agents: findRead('/agents'), members: findRead('/agents/groups/:group_id') },
-        lifetimes: derive(({ cache: { ttl, defaultTtl, staleIfError, outage } }) => ({
-          ttl: ttl.agents ?? defaultTtl,
-          staleIfError: Math.max(staleIfError, outage.agents ?? 0),
-        })),
-      })
-      const endpoints = {
-        restart: restartOfAgents(),
-        validation: findRead('/cluster/:node_id/configuration/validation'),
-      }
-      const common = { read, view, owners, isDistributing }
-      const kind = () => kindOf(view)
-      const parts = { ...common, forward: forwardOne, endpoints }
-      const joinsPorts = { ...common, limits, catalogue, onJoin: emit.join }
-      const joinedThroughMaster = joinCollections(joinsPorts, readThroughMaster)
-      const handlers: Readonly<Record<ClusterKind['name'], MultiNodeHandlers>> = {
-        manager: {
-          forwardToOwner: cutPages(forwardOne),
-          joinCollections: joinedThroughMaster,
-          joinVerdicts: joinValidations(parts),
-          joinWrites: forwardOne,
-        },
-        edge: {
-          forwardToOwner: cutPages(traced('owner', forwardToOwner(parts))),
-          joinCollections: joinCollections(joinsPorts, readFromOwners),
-          joinVerdicts: joinVerdicts(parts),
-          joinWrites: joinWrites(parts),
-        },
-        // The master distributes requests, validates all nodes at once, and returns the rows of all agents.
-        v4: {
-          forwardToOwner: forwardOne,
-          joinCollections: (request) =>
-            request.endpoint.target.kind === 'everyNode' ? forwardOne(request) : joinedThroughMaster(request),
-          joinVerdicts: forwardOne,
-          joinWrites: forwardOne,
-        },
-      }
+      const handlers = createMultiNodeHandlers(base, { read, view, forwardOne, isDistributing, limits })
+      const current = () => handlers[kindOf(view).name]
       return {
-        forwardToOwner: (request) => handlers[kind().name].forwardToOwner(request),
-        joinCollections: (request) => handlers[kind().name].joinCollections(request),
-        joinVerdicts: (request) => handlers[kind().name].joinVerdicts(request),
-        joinWrites: (request) => handlers[kind().name].joinWrites(request),
+        forwardToOwner: (request) => current().forwardToOwner(request),
+        joinCollections: (request) => current().joinCollections(request),
+        joinVerdicts: (request) => current().joinVerdicts(request),
+        joinWrites: (request) => current().joinWrites(request),
       }
+    },
+  }
+}
+
+interface MultiNodeParts {
+  readonly read: Handler<EdgeRead>
+  readonly forwardOne: Handler
+  readonly view: Cluster['view']
+  readonly isDistributing: ReturnType<typeof createDistributionCheck>
+  readonly limits: () => Config['cluster']['limits']
+}
+
+/** Returns how each kind of cluster answers requests to several nodes. */
+function createMultiNodeHandlers(
+  { settings: { derive }, emit }: Pick<Base, 'settings' | 'emit'>,
+  { read, view, forwardOne, isDistributing, limits }: MultiNodeParts,
+): Readonly<Record<ClusterKind['name'], MultiNodeHandlers>> {
+  const owners = createAgentOwners({
+    read,
+    view,
+    endpoints: { agents: findRead('/agents'), members: findRead('/agents/groups/:group_id') },
+    lifetimes: derive(({ cache: { ttl, defaultTtl, staleIfError, outage } }) => ({
+      ttl: ttl.agents ?? defaultTtl,
+      staleIfError: Math.max(staleIfError, outage.agents ?? 0),
+    })),
+  })
+  const endpoints = {
+    restart: restartOfAgents(),
+    validation: findRead('/cluster/:node_id/configuration/validation'),
+  }
+  const common = { read, view, owners, isDistributing }
+  const parts = { ...common, forward: forwardOne, endpoints }
+  const joinsPorts = { ...common, limits, catalogue, onJoin: emit.join }
+  const joinedThroughMaster = joinCollections(joinsPorts, readThroughMaster)
+  return {
+    manager: {
+      forwardToOwner: cutPages(forwardOne),
+      joinCollections: joinedThroughMaster,
+      joinVerdicts: joinValidations(parts),
+      joinWrites: forwardOne,
+    },
+    edge: {
+      forwardToOwner: cutPages(traced('owner', forwardToOwner(parts))),
+      joinCollections: joinCollections(joinsPorts, readFromOwners),
+      joinVerdicts: joinVerdicts(parts),
+      joinWrites: joinWrites(parts),
+    },
+    // The master distributes requests, validates all nodes at once, and returns the rows of all agents.
+    v4: {
+      forwardToOwner: forwardOne,
+      joinCollections: (request) =>
+        request.endpoint.target.kind === 'everyNode' ? forwardOne(request) : joinedThroughMaster(request),
+      joinVerdicts: forwardOne,
+      joinWrites: forwardOne,
     },
   }
 }

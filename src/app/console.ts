@@ -6,11 +6,9 @@ import type { Access } from '../access/access.ts'
 import { noConsolePlugin } from '../admin/listener.ts'
 import type { Audit } from '../audit/index.ts'
 import { CACHE_OFF, explain, readEntry } from '../cache/explain.ts'
+import type { CacheOperationsPorts } from '../cache/operations.ts'
 import { listPurged, type PurgePorts, purgeCostOf, purgeScopeOf } from '../cache/purge.ts'
 import { durationFormat } from '../config/formats.ts'
-import type { Certificates } from '../config/named-files.ts'
-import { digestSharedSettings } from '../config/reloadable.ts'
-import { weaknessOf } from '../config/rules.ts'
 import { cacheGroups } from '../config/schema.ts'
 import type { EdgeOperation, WriteEndpoint } from '../contracts/endpoint.ts'
 import { bothContracts, catalogue } from '../contracts/index.ts'
@@ -19,122 +17,43 @@ import { nameOf } from '../core/endpoint-names.ts'
 import { errorNumberOf } from '../core/envelope.ts'
 import { EdgeError, suggestionHeaders } from '../core/errors.ts'
 import { type EdgeWrite, type Handler, NO_BODY } from '../core/request.ts'
-import { digestText } from '../core/settings.ts'
 import { toEdgeRequest } from '../http/edge-request.ts'
 import { NO_FLAGS } from '../http/parameters.ts'
-import type { CapacityMonitor } from '../status/capacity.ts'
 import type { CacheView, EdgeView, IssuerSettings, NodeDrains, PurgeCaller } from '../status/edge-view.ts'
 import type { DrainResult } from '../status/node-types.ts'
-import type { ProblemSources } from '../status/problems/sources.ts'
-import { NOT_READY, type Readiness } from '../status/readiness.ts'
-import {
-  compareSettings,
-  createReplicas,
-  type ReplicaReport,
-  type Replicas,
-  type SettingsComparison,
-} from '../status/replicas.ts'
 import type { ClientPort, PurgeRequest, PurgeResult } from '../status/view-types.ts'
 import type { Cluster } from '../upstream/index.ts'
-import { nodeStates } from '../upstream/node-states.ts'
-import type { Api } from './api.ts'
 import type { Base } from './base.ts'
-import type { Observed } from './observed.ts'
-import type { OpenFiles } from './open-files.ts'
 import type { EdgePlugin } from './plugins.ts'
 import { builtFolder, version } from './process.ts'
-import type { ReloadStatus } from './reload.ts'
+import type { Status } from './status.ts'
 
-/** Compares what this replica was given with what the others report. */
-export function compareReplicaSettings(
-  { settings, name, encryptionKey }: Pick<Base, 'settings' | 'name' | 'encryptionKey'>,
-  access: Access,
-  interval: number | undefined,
-): SettingsComparison {
-  const keyDigest = digestText(encryptionKey?.toString('base64') ?? 'none')
-  let digests = digestSharedSettings(settings.initial)
-  settings.onReload((next) => {
-    const nextDigests = digestSharedSettings(next)
-    return () => {
-      digests = nextDigests
-    }
-  })
-  const all = () => ({ ...digests, ...access.fileDigests?.(), 'cache.encryptionKeyFile': keyDigest })
-  return compareSettings(name, all, interval)
+interface ViewParts {
+  readonly cluster: Pick<Cluster, 'drains'>
+  readonly cache: PurgePorts & CacheOperationsPorts
+  readonly access: Pick<Access, 'rolesOf'>
+  readonly handler: Handler
+  readonly status: Pick<Status, 'sources' | 'problems' | 'counts'>
+  readonly signIn: Pick<EdgeView['access'], 'usePages' | 'sessions'>
+  /** The ports for clients, as soon as the edge listens. */
+  readonly clientPorts: () => readonly ClientPort[]
 }
 
-/** Returns `undefined` if replicas share nothing. `interval`: milliseconds between two reports. */
-export function buildReplicas(
-  parts: Pick<ConsoleParts, 'name' | 'replica' | 'cluster' | 'ready' | 'capacity' | 'reported'> & {
-    readonly settings: Pick<SettingsComparison, 'report' | 'offer'>
-  },
-  interval?: number,
-): Replicas | undefined {
-  const { name, replica, cluster, ready, reported, capacity, settings } = parts
-  if (replica === undefined) return undefined
-  const self = {
-    name,
-    version,
-    ready: () => ready().ok,
-    draining: () => ready().reasons.includes(NOT_READY.draining),
-    contact: cluster.contacts.report,
-    local: () => capacity.current().local,
-    nodes: () => nodeStates(cluster),
-    nodeList: cluster.nodeList,
-    settings,
-    ...reported.report,
-  }
-  return createReplicas(self, (text) => replica.exchangeDescriptions(text), interval)
-}
-
-export function buildProblemSources(parts: ConsoleParts): ProblemSources {
-  const { settings, errors, outage, queues, cluster, api, capacity, replicas, certificates, storeStatus } = parts
-  const { initial, current } = settings
-  const { cache, recheckInterval } = api
-  return {
-    ready: parts.ready,
-    credentials: () => ({
-      refusedBy: cluster.contacts.refusing,
-      isWeak: weaknessOf(current().cluster.credentials) !== undefined,
-    }),
-    configuration: parts.reload,
-    cache: () => ({ enabled: cache.enabled, shared: cache.sharedThroughRedis, ...storeStatus.current() }),
-    capacity: capacity.current,
-    audit: () => ({ isFailing: parts.audit.state().isFailing, refuses: current().audit.onFailure === 'refuse' }),
-    recentErrors: errors.all,
-    servedInOutage: outage.oldest,
-    nodes: () => nodeStates(cluster),
-    queueLimit: () => current().cluster.limits.queue,
-    growingQueues: queues.growing,
-    exhaustedFiles: parts.openFiles.exhausted,
-    ...(recheckInterval && {
-      tokenRecheck: () => ({ interval: recheckInterval(), configured: initial.access.tokens.recheck }),
-    }),
-    certificates: certificates.current,
-    ...(replicas && { replicas: replicas.others, settingDifferences: parts.comparison.differences }),
-    layoutMixture: () => cluster.view.layoutMixture?.(),
-  }
-}
-
-/** `problems`: found in the sources. */
 export function buildEdgeView(
-  parts: ConsoleParts,
-  sources: ProblemSources,
-  problems: EdgeView['problems'],
-  signIn: Pick<EdgeView['access'], 'usePages' | 'sessions'>,
+  { name, events, audit, replicas }: Pick<Base, 'name' | 'events' | 'audit' | 'replicas'>,
+  { cluster, cache, access, handler, status, signIn, clientPorts }: ViewParts,
 ): EdgeView {
-  const { events, counts, access } = parts
-  const { cache, handler } = parts.api
+  const { sources } = status
   const { explained } = cache
   const permissions = new Map<string, string>(
     bothContracts.filter(({ method }) => method === 'GET').map((record) => [nameOf(record), record.permission]),
   )
   return {
-    name: parts.name,
+    name,
     version,
-    clientPorts: parts.clientPorts,
-    ready: parts.ready,
-    problems,
+    clientPorts,
+    ready: sources.ready,
+    problems: status.problems,
     cluster: sources,
     cache: {
       state: sources.cache,
@@ -145,46 +64,11 @@ export function buildEdgeView(
       explain: async (url, caller) => (explained === undefined ? CACHE_OFF : explain(explained, url, caller)),
       read: (entry, caller) => readEntry(explained, entry, caller),
     },
-    drains: createNodeDrains(parts),
-    events: { on: events.on, requests: events.requests, totals: counts, recordStages: events.recordStages },
-    report: parts.reported.add,
+    drains: createNodeDrains(audit, cluster, events.emit),
+    events: { on: events.on, requests: events.requests, totals: status.counts, recordStages: events.recordStages },
+    report: (part) => replicas?.add(part),
     access: { permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown', rolesOf: access.rolesOf, ...signIn },
   }
-}
-
-/** What a plugin adds to the report of this replica, which is created before the plugins. */
-export function createReported() {
-  let added: ReplicaReport | undefined
-  const report: ReplicaReport = {
-    rates: () => added?.rates() ?? NO_RATES,
-    joined: () => added?.joined() ?? [],
-    costs: { report: () => added?.costs.report(), offer: (reports) => added?.costs.offer(reports) },
-    events: { report: () => added?.events.report(), offer: (reports) => added?.events.offer(reports) },
-  }
-  const add = (part: ReplicaReport): void => {
-    added = part
-  }
-  return { report, add }
-}
-
-/** Replicas of other versions need these members. */
-const NO_RATES = { perSecond: 0, cacheablePerSecond: 0, callsPerSecond: 0, savedPerSecond: 0, failuresPerSecond: 0 }
-
-export interface ConsoleParts extends Base, Observed {
-  readonly cluster: Cluster
-  readonly access: Access
-  readonly api: Api
-  readonly openFiles: OpenFiles
-  readonly capacity: CapacityMonitor
-  readonly reported: ReturnType<typeof createReported>
-  readonly ready: () => Readiness
-  readonly reload: () => ReloadStatus
-  readonly certificates: Certificates
-  /** Absent: replicas share nothing. */
-  readonly replicas: Replicas | undefined
-  readonly comparison: SettingsComparison
-  /** The ports for clients, as soon as the edge listens. */
-  readonly clientPorts: () => readonly ClientPort[]
 }
 
 /** Purges of the console are requests to the same endpoints that clients use, through the same pipeline. */
@@ -249,15 +133,11 @@ const ROUTE = '/api/nodes/:node/drain'
 const MIN_DURATION_MS = 1000
 
 /** Drains of nodes. Their audit records have the route of the operations listener. */
-function createNodeDrains({
-  audit,
-  cluster: { drains },
-  emit,
-}: {
-  readonly audit: Pick<Audit, 'record'>
-  readonly cluster: Pick<Cluster, 'drains'>
-  readonly emit: Pick<Base['emit'], 'operation'>
-}): NodeDrains {
+function createNodeDrains(
+  audit: Pick<Audit, 'record'>,
+  { drains }: Pick<Cluster, 'drains'>,
+  emit: Pick<Base['emit'], 'operation'>,
+): NodeDrains {
   const { areShared } = drains
   const appliesTo = areShared ? 'allReplicas' : 'thisReplica'
   drains.onEnd(({ node, by, reason }) => {

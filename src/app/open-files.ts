@@ -10,7 +10,7 @@ const INTERVAL_MS = 1000
 const REPORT_INTERVAL_MS = 60_000
 const AT_LIMIT: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE'])
 
-export interface OpenFiles {
+interface OpenFiles {
   /** Returns the limit if it was reached within the last minute, as text. */
   exhausted(): string | undefined
   stop(): void

@@ -1,4 +1,5 @@
 /** Builds the listener for operators: probes, metrics, sign-ins, console, OpenAPI and the endpoint reference. */
+import type { Access } from '../access/access.ts'
 import { createOperationsListener, metricsPart, problemsPart } from '../admin/listener.ts'
 import { referencePlugin } from '../admin/reference.ts'
 import type { SignIn } from '../admin/sign-in.ts'
@@ -11,37 +12,46 @@ import { groupOf } from '../http/request-events.ts'
 import { createListener, type ListenerSettings } from '../listener/listener.ts'
 import { STORE_EVENTS } from '../replicas/options.ts'
 import type { EdgeView, IssuerSettings, SessionsView, SignInPages } from '../status/edge-view.ts'
-import type { Problem } from '../status/problem-types.ts'
 import { DEGRADATION_REASONS, degradationsOf } from '../status/problems.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
-import { type ConsoleParts, consolePlugin } from './console.ts'
+import type { Cluster } from '../upstream/index.ts'
+import type { Base } from './base.ts'
+import type { BuiltCache } from './cache.ts'
+import { consolePlugin } from './console.ts'
 import { toLog } from './log.ts'
 import { type EdgePlugin, loadPlugins, registerPlugins } from './plugins.ts'
 import { builtFolder, commit, version } from './process.ts'
+import type { Descriptions } from './reference.ts'
+import type { Reloader } from './reload.ts'
+import type { Status } from './status.ts'
+
+interface OperationsParts {
+  readonly view: EdgeView
+  readonly signIn: ReturnType<typeof buildSignIn>
+  readonly metrics: Metrics
+  readonly descriptions: Descriptions
+}
 
 /** `listener`: to close its failed connections. */
 export async function buildOperations(
-  parts: ConsoleParts,
-  view: EdgeView,
-  { signIn, pages }: ReturnType<typeof buildSignIn>,
+  { settings, log, audit }: Pick<Base, 'settings' | 'log' | 'audit'>,
+  { view, signIn: { signIn, pages }, metrics, descriptions }: OperationsParts,
 ) {
-  const { settings, api, ready, log, replicas } = parts
-  const metrics = buildMetrics(parts, view.problems)
   const scraped = metricsPart(metrics)
   const isMetricsOpen = settings.initial.operations.metrics === 'open'
   const listener = await createListener({ ...listenerSettings(settings.initial), cors: false, log })
   settings.onReload((next) => listener.prepareReload(listenerSettings(next)))
   const added = await loadPlugins(settings.initial.plugins, 'operations')
   const plugins: readonly EdgePlugin[] = [
-    { name: 'reference', plugin: referencePlugin(api.descriptions, builtFolder('reference')) },
+    { name: 'reference', plugin: referencePlugin(descriptions, builtFolder('reference')) },
     await consolePlugin(),
     ...added,
   ]
   const app = await createOperationsListener({
-    ready,
+    ready: view.ready,
     degradations: () => degradationsOf(view.problems()),
     log,
-    onRejected: parts.audit.onRejected,
+    onRejected: audit.onRejected,
     server: listener.fastify,
     ...(isMetricsOpen && { openParts: [scraped] }),
     pages,
@@ -55,13 +65,21 @@ export async function buildOperations(
       ],
     },
   })
-  app.addHook('onClose', async () => replicas?.stop())
-  return { app, listener, metrics, plugins: added }
+  return { app, listener, plugins: added }
 }
 
-function buildMetrics(parts: ConsoleParts, problems: () => readonly Problem[]): Metrics {
-  const { name, events, counts, cluster, api, audit, traces, certificates, capacity } = parts
-  const { cache, storeState, recheckInterval } = api
+interface MetricsParts {
+  readonly cluster: Pick<Cluster, 'status' | 'view'>
+  readonly cache: Pick<BuiltCache, 'ports' | 'state' | 'recheckInterval'>
+  readonly status: Pick<Status, 'counts' | 'capacity' | 'sources' | 'problems'>
+  readonly reloader: Pick<Reloader, 'status'>
+}
+
+export function buildMetrics(
+  { name, events, audit, traces }: Pick<Base, 'name' | 'events' | 'audit' | 'traces'>,
+  { cluster, cache: { ports, state, recheckInterval }, status, reloader }: MetricsParts,
+): Metrics {
+  const { counts, capacity, sources, problems } = status
   const groups = new Set(catalogue.map(groupOf))
   groups.delete('none')
   return createMetrics({
@@ -72,20 +90,20 @@ function buildMetrics(parts: ConsoleParts, problems: () => readonly Problem[]): 
     replica: name,
     groups: [...groups].sort(),
     storeEvents: STORE_EVENTS,
-    redis: cache.sharedThroughRedis,
-    ...(storeState && { store: storeState }),
+    redis: ports.sharedThroughRedis,
+    ...(state && { store: state }),
     redisCapacity: () => capacity.current().redis ?? {},
-    snapshots: () => cache.snapshots?.() ?? [],
+    snapshots: () => ports.snapshots?.() ?? [],
     ...(recheckInterval && { recheckInterval }),
     audit: audit.state,
     ...(traces && { spans: traces.counts }),
-    ready: () => parts.ready().ok,
+    ready: () => sources.ready().ok,
     degraded: () => {
       const found = problems()
       return DEGRADATION_REASONS.map((reason) => [reason, found.some(({ kind }) => kind === reason)])
     },
-    reload: parts.reload,
-    certificates: certificates.current,
+    reload: reloader.status,
+    certificates: sources.certificates,
     nodes: () =>
       cluster.status().map(({ name, type, inFlight, limit, slots, queue, budget, ejectedFor, hangs, drain }) => ({
         name,
@@ -111,12 +129,7 @@ function listenerSettings({ listen: { limits, timeouts }, operations: { tls } }:
 }
 
 /** Connects sign-ins with users, sessions and rate limits. */
-export function buildSignIn({
-  settings,
-  access,
-  log,
-  shared,
-}: Pick<ConsoleParts, 'settings' | 'access' | 'log' | 'shared'>) {
+export function buildSignIn({ settings, log, shared }: Pick<Base, 'settings' | 'log' | 'shared'>, access: Access) {
   let authenticator: OperatorAuthenticator | undefined
   const readAuthenticator = (): OperatorAuthenticator => {
     if (authenticator === undefined) throw new Error('the operations listener has no authentication yet')

@@ -11,7 +11,9 @@ import type { Handler } from '../core/request.ts'
 import { type EnvelopeResponse, envelopeOfStored, NEVER_STALE, StoredForms } from '../core/response.ts'
 import { NO_FLAGS } from '../http/parameters.ts'
 import { preferencesOf, represent } from '../representation/represent.ts'
-import { portsOf } from './fronts.ts'
+import { portsOf } from './contracts.ts'
+
+export type Descriptions = ReturnType<typeof readDescriptions>
 
 /** What the build writes where the document of an edge has its own address. */
 const SERVERS = '"servers":[{"url":"/"}]'

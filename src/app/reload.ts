@@ -11,7 +11,7 @@ import type { ReloadableConfig } from '../config/reloadable.ts'
 import { fingerprintFile, watchFiles } from '../file-watcher.ts'
 
 /** The result of the latest reload. The load at the start of the process counts as the first one. */
-export interface ReloadStatus {
+interface ReloadStatus {
   /** Why the latest reload failed; absent if it succeeded. */
   readonly fault?: string
   /** When a configuration was last put to use, in milliseconds since 1970. */

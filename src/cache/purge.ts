@@ -159,11 +159,11 @@ function causeOf({ keys, group, endpoint, tag, soft }: PurgeScope): Invalidation
  */
 export function purgeAfterLayoutChange(
   { node, before }: { readonly node: string; readonly before?: string | undefined },
-  index: Pick<CacheIndex, 'purge'> | undefined,
+  index: Pick<CacheIndex, 'purge'>,
   log: Log,
 ): void {
   if (before === undefined) return
-  void index?.purge({})
+  void index.purge({})
   log('info', 'stored responses discarded: the layout of a node changed', { node })
 }
 

@@ -186,8 +186,6 @@ export async function readPasswords(config: Config, { report, isValid }: FaultLi
   }
 }
 
-export type Certificates = Awaited<ReturnType<typeof createCertificates>>
-
 const MAX_AGE_MS = 10_000
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 

@@ -5,6 +5,7 @@
  */
 
 import type { CacheOutcome, CacheStatus, TrialComparison } from './cache.ts'
+import type { Layout } from './node-call.ts'
 import { faultRules, isHeldBack, type NodeFault } from './node-faults.ts'
 
 export interface EventListeners {
@@ -15,6 +16,7 @@ export interface EventListeners {
   nodeCall?(event: NodeCallEvent): void
   /** The name of a node whose ejection begins. */
   ejection?(node: string): void
+  layoutChange?(change: LayoutChange): void
   join?(event: JoinEvent): void
   /** A login with name and password was rejected. */
   failedLogin?(reason: FailedLoginReason): void
@@ -25,6 +27,14 @@ export interface EventListeners {
   operation?(event: OperationEvent): void
   /** The code of an error of a single connection that no code had handled; the process went on. */
   uncaughtConnectionError?(code: string): void
+}
+
+/** The layout of a node was recognised. `before` is present if the node was upgraded, or replaced by another release. */
+export interface LayoutChange {
+  readonly node: string
+  readonly layout: Layout
+  readonly before?: Layout
+  readonly isMaster: boolean
 }
 
 /** One request; emitted once, when the response was sent or the client disconnected. Always has all members. */

@@ -16,8 +16,8 @@ export interface ReplicaReport extends Readonly<Record<'costs' | 'events', Excha
   joined(): readonly JoinedResponse[]
 }
 
-/** What this replica reports. */
-interface ReplicaSelf extends ReplicaReport, Readonly<Record<'settings', Exchanged>> {
+/** What the edge itself reports. */
+interface ReplicaSelf extends Readonly<Record<'settings', Exchanged>> {
   readonly name: string
   readonly version: string
   ready(): boolean
@@ -40,14 +40,6 @@ interface Exchanged {
   report(): unknown
   /** Undefined: Redis is unreachable. */
   offer(reports: readonly unknown[] | undefined): void
-}
-
-export interface Replicas {
-  /** Returns undefined while Redis is unreachable. */
-  others(): readonly ReplicaSummary[] | undefined
-  /** Exchanges reports now, and not only with the next interval. */
-  publish(): void
-  stop(): void
 }
 
 const REPORT_INTERVAL_MS = 2000
@@ -133,31 +125,62 @@ const reportSchema = Type.Object({
 })
 const parseReport = parserOf(reportSchema, MAX_REPORT_CHARS)
 
-/** `interval`: milliseconds between two reports; `publish` sends the first one when Redis is connected. */
-export function createReplicas(
-  self: ReplicaSelf,
-  exchange: ExchangeReports,
-  interval: number = REPORT_INTERVAL_MS,
-): Replicas {
-  let others: readonly ReplicaSummary[] | undefined
-  let isExchanging = false
-  const update = async (): Promise<void> => {
-    if (isExchanging) return
-    isExchanging = true
-    const reports = await exchange(reportOf(self)).catch(() => undefined)
-    isExchanging = false
+/** What a replica reports without a plugin: replicas of other versions need these members. */
+const NOTHING: Exchanged = { report: () => undefined, offer: () => undefined }
+const NO_RATES = { perSecond: 0, cacheablePerSecond: 0, callsPerSecond: 0, savedPerSecond: 0, failuresPerSecond: 0 }
+const NOTHING_ADDED: ReplicaReport = { rates: () => NO_RATES, joined: () => [], costs: NOTHING, events: NOTHING }
+
+/** Exchanges reports as soon as the parts of the edge that are reported exist. */
+export class Replicas {
+  readonly #exchange: ExchangeReports
+  readonly #interval: number
+  #self: (ReplicaSelf & ReplicaReport) | undefined
+  #others: readonly ReplicaSummary[] | undefined
+  #isExchanging = false
+  #timer: NodeJS.Timeout | undefined
+
+  /** `interval`: milliseconds between two reports. */
+  constructor(exchange: ExchangeReports, interval: number = REPORT_INTERVAL_MS) {
+    this.#exchange = exchange
+    this.#interval = interval
+  }
+
+  /** Reports this from now on in each interval. `publish` sends the first report, when Redis is connected. */
+  report(self: ReplicaSelf): void {
+    this.#self = { ...NOTHING_ADDED, ...self }
+    this.#timer = setInterval(() => this.publish(), this.#interval).unref()
+  }
+
+  /** Adds what a plugin reports. */
+  readonly add = (part: ReplicaReport): void => {
+    if (this.#self !== undefined) Object.assign(this.#self, part)
+  }
+
+  /** Returns undefined while Redis is unreachable. */
+  readonly others = (): readonly ReplicaSummary[] | undefined => this.#others
+
+  /** Exchanges reports now, and not only with the next interval. */
+  publish(): void {
+    if (this.#self !== undefined && !this.#isExchanging) void this.#update(this.#self)
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  async #update(self: ReplicaSelf & ReplicaReport): Promise<void> {
+    this.#isExchanging = true
+    const reports = await this.#exchange(reportOf(self)).catch(() => undefined)
+    this.#isExchanging = false
     const parsed = reports?.flatMap(({ text, ago }) => readReport(text, ago))
-    others = parsed?.map(({ summary }) => summary).sort((a, b) => (a.name < b.name ? -1 : 1))
+    this.#others = parsed?.map(({ summary }) => summary).sort((a, b) => (a.name < b.name ? -1 : 1))
     for (const name of EXCHANGED_NAMES) self[name].offer(parsed?.map(({ exchanged }) => exchanged[name]))
     for (const { summary, nodeList } of parsed ?? [])
       if (nodeList !== undefined) self.nodeList.offer(nodeList, summary.ago)
   }
-  const timer = setInterval(() => void update(), interval)
-  timer.unref()
-  return { others: () => others, publish: () => void update(), stop: () => clearInterval(timer) }
 }
 
-function reportOf(self: ReplicaSelf): string {
+function reportOf(self: ReplicaSelf & ReplicaReport): string {
   const { name, version, ready, draining, contact, rates, local, nodes, joined, nodeList } = self
   const { failing, answered } = contact()
   const states = { ready: ready(), draining: draining() }

@@ -48,6 +48,7 @@ export function createEdgeEvents(onError: OnListenerError = rethrow): EdgeEvents
       request: requests.add,
       nodeCall: emitterOf('nodeCall'),
       ejection: emitterOf('ejection'),
+      layoutChange: emitterOf('layoutChange'),
       join: emitterOf('join'),
       failedLogin: emitterOf('failedLogin'),
       cache: emitterOf('cache'),

@@ -4,9 +4,10 @@
  * cluster. No other difference is independent of the agents that a node has.
  */
 import { parseEnvelope } from '../core/envelope.ts'
+import type { LayoutChange } from '../core/events.ts'
 import type { CallNode, ClusterView, NodeCall, NodeResult } from '../core/node-call.ts'
 import { layoutRules, toEdgeResponse } from '../layouts/dialect.ts'
-import type { ClusterLog, LayoutChange } from './options.ts'
+import type { ClusterLog } from './options.ts'
 import { createOwnCall } from './probes.ts'
 
 export interface DistributionProbe {

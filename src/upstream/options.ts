@@ -3,7 +3,7 @@
 import type { HasEnded } from '../core/access.ts'
 import { type Counters, createCounters } from '../core/counters.ts'
 import type { Drain, DrainState, SharedDrains } from '../core/drains.ts'
-import type { NodeCallEvent } from '../core/events.ts'
+import type { LayoutChange, NodeCallEvent } from '../core/events.ts'
 import type { Layout, SharedSlots } from '../core/node-call.ts'
 import type { NodeFault } from '../core/node-faults.ts'
 import { systemClock } from '../core/timing.ts'
@@ -148,14 +148,6 @@ export interface ClusterOptions {
   readonly counters?: Counters
   /** Monotonic milliseconds. */
   readonly clock?: () => number
-}
-
-/** The layout of a node was recognised. `before` is present if the node was upgraded, or replaced by another release. */
-export interface LayoutChange {
-  readonly node: string
-  readonly before?: Layout
-  readonly layout: Layout
-  readonly isMaster: boolean
 }
 
 export interface NodeStatus {

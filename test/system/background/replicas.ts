@@ -1,9 +1,8 @@
 /** Clusters of several replicas that share one real Redis and one simulated manager, with short intervals. */
 import type { Test } from 'tap'
 import { type Simulator, startSimulator } from '../../../packages/simulator/src/index.ts'
-import { buildReplicas, createReported } from '../../../src/app/console.ts'
 import { RedisReplica } from '../../../src/replicas/replica.ts'
-import type { Replicas } from '../../../src/status/replicas.ts'
+import { Replicas } from '../../../src/status/replicas.ts'
 import { type Cluster, createCluster } from '../../../src/upstream/index.ts'
 import { type RedisServer, startRedis } from '../../support/redis.ts'
 
@@ -35,23 +34,29 @@ export async function edgeOf(t: Test): Promise<Edge> {
   const start = async (): Promise<Replica> => {
     const replica = new RedisReplica({ redis: { url: redis.url }, times: { commandTimeout: 5000 } })
     await replica.start()
-    let replicas: Replicas | undefined
+    const replicas = new Replicas((report) => replica.exchangeDescriptions(report), REPORT_INTERVAL_MS)
     const cluster = createCluster({
       nodes: simulator.nodes,
       discover: true,
       credentials: { mode: 'service', ...credentials },
       limits: () => limits,
       discoverInterval: LIST_INTERVAL_MS,
-      onListRead: () => replicas?.publish(),
+      onListRead: () => replicas.publish(),
     })
-    const ready = () => ({ ok: true, reasons: [] })
-    const capacity = { current: () => ({ shortages: [] }), sample: () => undefined, stop: () => undefined }
-    const settings = { report: () => ({}), offer: () => undefined }
-    const parts = { name: 'replica', replica, cluster, ready, capacity, settings, reported: createReported() }
-    replicas = buildReplicas(parts, REPORT_INTERVAL_MS)
-    replicas?.publish()
+    replicas.report({
+      name: 'replica',
+      version: '1.0.0',
+      ready: () => true,
+      draining: () => false,
+      contact: cluster.contacts.report,
+      local: () => undefined,
+      nodes: () => [],
+      nodeList: cluster.nodeList,
+      settings: { report: () => ({}), offer: () => undefined },
+    })
+    replicas.publish()
     const kill = async () => {
-      replicas?.stop()
+      replicas.stop()
       await cluster.close()
     }
     t.teardown(async () => {

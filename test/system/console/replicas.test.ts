@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createReplicas } from '../../../src/status/replicas.ts'
+import { Replicas } from '../../../src/status/replicas.ts'
 import { startRedis } from '../../support/redis.ts'
 import { openConsole, startBrowser } from './browser.ts'
 import { sendRequests, startConsoleEdge } from './edge.ts'
@@ -64,8 +64,10 @@ t.test('a report contains as many joined responses as fit into its size limit', 
     events: { report: () => [], offer: () => undefined },
   }
   // The report of this replica returns as the report of another, two seconds later.
-  const replicas = createReplicas(self, async (text) => [{ text, ago: 2000 }])
+  const replicas = new Replicas(async (text) => [{ text, ago: 2000 }])
   t.teardown(() => replicas.stop())
+  replicas.report(self)
+  replicas.add(self)
   replicas.publish()
   await new Promise((resolve) => setImmediate(resolve))
   const [other] = replicas.others() ?? []

@@ -1,6 +1,6 @@
 /** The reports that replicas exchange. */
 import t from 'tap'
-import { createReplicas } from '../../../src/status/replicas.ts'
+import { Replicas } from '../../../src/status/replicas.ts'
 
 t.test('oversized report: with 200 nodes and full parts, the others see the replica', async (t) => {
   const names = Array.from({ length: 201 }, (_, at) => `manager-worker-${at}.security`)
@@ -25,11 +25,13 @@ t.test('oversized report: with 200 nodes and full parts, the others see the repl
     settings: { ...full, report: () => 'x'.repeat(8000) },
   }
   let length = 0
-  const replicas = createReplicas(self, async (text) => {
+  const replicas = new Replicas(async (text) => {
     length = text.length
     return [{ text, ago: 0 }]
   })
   t.teardown(() => replicas.stop())
+  replicas.report(self)
+  replicas.add(self)
   replicas.publish()
   await new Promise((resolve) => setImmediate(resolve))
   t.ok(length > 32_768 && length <= 65_536, `${length} characters`)
@@ -55,7 +57,7 @@ t.test('the clock of another replica is compared through the time since its repo
     settings: nothing,
     events: nothing,
   }
-  const replicas = createReplicas(self, async (text) => {
+  const replicas = new Replicas(async (text) => {
     const report = JSON.parse(text)
     const { wall, ...older } = report
     // Reports of 20 s ago, by the time of Redis: one clock is right, one an hour ahead, and one release reports none.
@@ -64,6 +66,8 @@ t.test('the clock of another replica is compared through the time since its repo
       .concat({ text: JSON.stringify({ ...older, name: '2' }), ago: 0 })
   })
   t.teardown(() => replicas.stop())
+  replicas.report(self)
+  replicas.add(self)
   replicas.publish()
   await new Promise((resolve) => setImmediate(resolve))
   const [right = 1e9, ahead = 0, none] = (replicas.others() ?? []).map(({ clockAhead }) => clockAhead)

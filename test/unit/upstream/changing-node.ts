@@ -1,7 +1,7 @@
 /** A node whose layout changes, as by an upgrade, behind a fault proxy. */
 import type { RequestListener } from 'node:http'
 import type { Test } from 'tap'
-import type { LayoutChange } from '../../../src/upstream/options.ts'
+import type { LayoutChange } from '../../../src/core/events.ts'
 import { type Fault, startFaultProxy } from '../../faults/proxy.ts'
 import { type ClusterTestOptions, clusterOf, fakeNode } from './fake-node.ts'
 import { handlerOf } from './forwarding.ts'
