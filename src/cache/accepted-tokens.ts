@@ -8,13 +8,14 @@
  * tokens by the time of their issue: all of a user, a role or the whole manager that were issued before a change. So when the
  * master accepts one token, each genuine one of its series that was issued at the same time or later is good as well.
  */
+
 import type { ClaimedToken, HasEnded } from '../core/access.ts'
-import { isOutageFailure } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { faultRules, type NodeFault } from '../core/node-faults.ts'
 import { growingLru } from '../core/recently-used.ts'
 import { type Clock, systemClock, withTimeout } from '../core/timing.ts'
 import { ownField } from '../core/values.ts'
+import { isOutageFailure } from './fetch-outcomes.ts'
 import {
   acceptedIn,
   issuedAtIn,

@@ -1,6 +1,6 @@
 /** One call to the nodes, and storing its response under the epochs that were valid before the call. */
 
-import { errorNumberOf, etagOf, isStorable, reportedNodeFailure } from '../core/envelope.ts'
+import { errorNumberOf, etagOf, reportedNodeFailure } from '../core/envelope.ts'
 import type { CacheEvent } from '../core/events.ts'
 import { AbandonedError } from '../core/presence.ts'
 import type { EdgeRead, Handler, LateAnswer } from '../core/request.ts'
@@ -21,6 +21,7 @@ import type { CacheTarget, ResolveTarget } from './key.ts'
 import type { LateFetches } from './late-fetches.ts'
 import { type FreshnessLifetimes, type LifetimesOf, staleRuleOf, staleTimesOf } from './policy.ts'
 import type { ReplicationLag } from './replication-lag.ts'
+import { isStorable } from './storable.ts'
 import type { CacheStore } from './stores/contract.ts'
 import { epochsText } from './stores/epochs.ts'
 
@@ -221,4 +222,9 @@ export async function awaitStore({ result, storing }: Fetched): Promise<FetchRes
   if (storing === undefined) return result
   const stored = storing.then(() => ({ ...result, stored: true as const }))
   return withTimeout(stored, MAX_STORING_WAIT_MS, result)
+}
+
+/** Returns the milliseconds within which a stored response must have arrived; `undefined`: it may also be stale. */
+export function arrivalLimitOf({ reuse }: EdgeRead): number | undefined {
+  return typeof reuse === 'object' ? reuse.arrivedWithin : undefined
 }

@@ -3,9 +3,10 @@
  * measures staleness in operation: a small share of the fresh hits is also requested from the nodes, after the client has
  * its response, and compared. Nothing is stored. Comparisons use idle capacity of the nodes only, within a budget.
  */
+
 import { isDeepStrictEqual } from 'node:util'
 import { collectionContracts } from '../collections/contracts.ts'
-import { isStorable, reportedNodeFailure } from '../core/envelope.ts'
+import { reportedNodeFailure } from '../core/envelope.ts'
 import type { CacheDifference } from '../core/events.ts'
 import { actsAsItself, createNoClient, type EdgeRead, type Handler, NO_COST } from '../core/request.ts'
 import { type CacheIndex, type EdgeResponse, type Hit, isPartial, type TagEpochs } from '../core/response.ts'
@@ -14,6 +15,7 @@ import { tracedSeparately } from '../core/traced.ts'
 import { isObject } from '../core/values.ts'
 import type { CachePorts, ReadContext } from './call-nodes.ts'
 import type { CacheTarget } from './key.ts'
+import { isStorable } from './storable.ts'
 
 /** `inconclusive`: a write, a failure or the length of the responses prevented the comparison. */
 export type Comparison =

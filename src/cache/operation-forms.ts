@@ -12,7 +12,8 @@ import { envelopeOf } from '../core/envelope.ts'
 import { errorTable, Problem } from '../core/errors.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { type CacheIndex, type EdgeOrigin, type EnvelopeResponse, OF_EDGE } from '../core/response.ts'
-import { compareTexts, inTurns, selectFirst } from '../core/turns.ts'
+import { inTurns, selectFirst } from '../core/turns.ts'
+import { compareTexts } from './purge.ts'
 
 type Response = EnvelopeResponse<EdgeOrigin>
 type Written = Response | Promise<Response>

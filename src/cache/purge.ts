@@ -11,7 +11,7 @@ import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent, InvalidationCause, Log } from '../core/events.ts'
 import type { Caller, EdgeRequest } from '../core/request.ts'
 import type { CacheIndex } from '../core/response.ts'
-import { compareTexts, inTurns, selectFirst } from '../core/turns.ts'
+import { inTurns, selectFirst } from '../core/turns.ts'
 import { type ExplainPorts, snapshotKeyOf } from './explain.ts'
 import { type CompiledPolicy, compilePolicy, type LifetimesOf, patternOf, staleTimesOf } from './policy.ts'
 import { endpointTag } from './stores/epochs.ts'
@@ -180,4 +180,9 @@ function patternsOf(record: Endpoint): readonly string[] {
   if (typeof policy === 'string' || !('cache' in record) || 'never' in record.cache) return []
   const named = ['cache', `cache:${policy.group}`, endpointTag(policy.name), ...record.cache.tags, 'node:{path}']
   return named.map((tag) => patternOf(tag, '.+'))
+}
+
+/** The order of `Array.prototype.sort` without a comparison: by UTF-16 code units. */
+export function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }

@@ -1,7 +1,8 @@
 /** The stage around reads: serves stored responses, fetches the others, and refreshes much-used ones ahead of expiry. */
+
 import type { CacheStatus } from '../core/cache.ts'
 import { errorNumberOf } from '../core/envelope.ts'
-import { arrivalLimitOf, createNoClient, type EdgeRead, type Handler, NO_COST, type Stage } from '../core/request.ts'
+import { createNoClient, type EdgeRead, type Handler, NO_COST, type Stage } from '../core/request.ts'
 import {
   type AgedResponse,
   type EnvelopeResponse,
@@ -10,7 +11,7 @@ import {
   type ReadResponse,
   type StoredOrigin,
 } from '../core/response.ts'
-import { lifetimesOf, type ReadContext } from './call-nodes.ts'
+import { arrivalLimitOf, lifetimesOf, type ReadContext } from './call-nodes.ts'
 import { createDivergenceCheck } from './compare-responses.ts'
 import { Fetcher } from './fetch.ts'
 import { EVERYONE } from './key.ts'

@@ -3,16 +3,17 @@
  * those that the response names, and returns the response only then. If the outcome of a write is unknown, its fence stays
  * for the time of its lease.
  */
+
 import type { Tag } from '../contracts/endpoint.ts'
 import { dataOf, errorNumberOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent } from '../core/events.ts'
-import { SharedPresence } from '../core/presence.ts'
 import type { EdgeWrite, Handler, Stage } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import { type InvalidatedTags, invalidatedTags } from './policy.ts'
 import type { ReplicationLag } from './replication-lag.ts'
+import { SharedPresence } from './single-flight.ts'
 import { type CacheStore, STORE_WAIT_MS, type WriteFence } from './stores/contract.ts'
 
 export interface InvalidatePorts {

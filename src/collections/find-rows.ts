@@ -2,7 +2,6 @@
 import { type Envelope, readEnvelope } from '../core/envelope.ts'
 import type { ByteRange } from '../core/envelope-members.ts'
 import {
-  backOverSpace,
   CLOSE,
   CLOSE_LIST,
   COLON,
@@ -147,4 +146,14 @@ function isZero(bytes: Buffer, range: ByteRange | undefined): boolean {
 function wholeNumberOf(bytes: Buffer, range: ByteRange | undefined): number | undefined {
   const value = range && valueIn(bytes, range.from, range.to)?.value
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+}
+
+/** Returns the offset of the last byte before `at` that is not white space. */
+function backOverSpace(bytes: Buffer, at: number): number {
+  let place = at - 1
+  for (;;) {
+    const byte = bytes[place]
+    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return place
+    place--
+  }
 }

@@ -52,16 +52,6 @@ export function nextState({ revision }: DrainState, drains: readonly Drain[], no
   return { revision: Math.min(MAX_TIME_MS, Math.max(revision + 1, Math.floor(now))), drains }
 }
 
-export function hasEnded({ until }: Drain, now: number): boolean {
-  return until !== undefined && until <= now
-}
-
-/** Returns the state without the drains that have ended; the same state if there is none. */
-export function withoutEnded(state: DrainState, now: number): DrainState {
-  const drains = state.drains.filter((drain) => !hasEnded(drain, now))
-  return drains.length === state.drains.length ? state : nextState(state, drains, now)
-}
-
 export function formatDrainState({ revision, drains }: DrainState): string {
   return JSON.stringify({ revision, drains })
 }

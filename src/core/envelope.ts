@@ -7,18 +7,7 @@ import { parseInTurns } from './json-parse.ts'
 import { OPEN, skipSpace, valueIn } from './json-scan.ts'
 import { digestInTurns } from './long-values.ts'
 import { AbandonedError } from './presence.ts'
-import {
-  type EdgeResponse,
-  type EnvelopeResponse,
-  isPartial,
-  type Origin,
-  REFUSED_BY_RIGHTS,
-  type ReadResponse,
-  type RowRanges,
-  type SnapshotResponse,
-  type StorableOrigin,
-  type StoredRead,
-} from './response.ts'
+import type { EdgeResponse, EnvelopeResponse, Origin, ReadResponse, RowRanges, StoredRead } from './response.ts'
 
 /** The error number of an envelope, or why the bytes are not one. */
 export type Envelope =
@@ -156,12 +145,6 @@ export function dataOf(response: EdgeResponse): unknown {
   return error === 0 ? data : undefined
 }
 
-/** Errors of the manager's framework that may have another result a moment later: a retry may help. */
-export const TRANSIENT_ERRORS: ReadonlySet<number> = new Set([
-  1010, 1011, 1013, 1014, 1017, 1118, 1601, 1652, 1702, 1713, 1714, 1715, 1901, 1902, 2002, 2005, 3000, 3009, 3012,
-  3016, 3018, 3020, 3021, 3023,
-])
-
 /** No node is known to which an agent reports. */
 export const OWNER_UNKNOWN = 931
 
@@ -175,28 +158,6 @@ export const OWNER_UNKNOWN = 931
 const NODE_FAILURES: ReadonlySet<number> = new Set([
   920, 921, 922, 923, 924, 925, 926, 927, 3000, 3009, 3012, 3016, 3018, 3020, 3021, 3022, 3023,
 ])
-
-/**
- * Those by which no node that could answer does: the edge reaches none, the master does not say to which one an agent reports
- * (931), or the asked one reaches no other one. A timeout (922) and the limit of 10 s (3021) show that of one call only.
- */
-const OUTAGE_FAILURES: ReadonlySet<number> = new Set([
-  920,
-  924,
-  OWNER_UNKNOWN,
-  3000,
-  3009,
-  3012,
-  3016,
-  3018,
-  3020,
-  3022,
-  3023,
-])
-
-export function isOutageFailure(error: number): boolean {
-  return OUTAGE_FAILURES.has(error)
-}
 
 /** Returns why the nodes have failed; `undefined`: this error is none of theirs. */
 export function nodeFailureOf(fault: unknown): number | undefined {
@@ -222,27 +183,6 @@ export function isUnfinishedError(error: number): boolean {
 
 /** The write was sent. It may have been carried out, or Redis has not confirmed it (943, 944). */
 const UNKNOWN_OUTCOMES: ReadonlySet<number> = new Set([923, 925, 926, 928, 933, 941, 943, 944, 949])
-
-/**
- * Whether a response may be stored: successful, without stale parts, for every caller, and complete except for rows that
- * no node can return. Or it is a refusal by rights, which are a part of the key.
- */
-export function isStorable(response: ReadResponse): response is EnvelopeResponse<StorableOrigin> | SnapshotResponse {
-  if (response.kind === 'snapshot') return !isPartial(response)
-  if (response.kind === 'file') return false
-  const { origin, status, errorNumber } = response
-  if (status === 403 && errorNumber === REFUSED_BY_RIGHTS) return origin.kind === 'node' && !origin.isPersonal
-  if (status !== 200 || errorNumber !== 0) return false
-  switch (origin.kind) {
-    case 'node':
-      return !origin.isPersonal && !origin.namesFailedNodes
-    case 'joined':
-    case 'computed':
-      return origin.completeness === 'complete' || origin.completeness === 'knownGaps'
-    default:
-      return false
-  }
-}
 
 /**
  * Returns the error of a response by which a node reports a failed node, so that a stale response is better, where one may

@@ -6,7 +6,7 @@
 
 import type { CacheOutcome, CacheStatus, TrialComparison } from './cache.ts'
 import type { Layout } from './node-call.ts'
-import { faultRules, isHeldBack, type NodeFault } from './node-faults.ts'
+import { isHeldBack, type NodeFault } from './node-faults.ts'
 
 export interface EventListeners {
   /**
@@ -85,32 +85,6 @@ export class RequestRecord {
   message: RequestMessage | undefined = undefined
 }
 
-/** Field by field, because `Object.assign` takes several times as long. */
-export function copyRequest(event: RequestEvent, record: RequestRecord): void {
-  record.at = event.at
-  record.endedAt = event.endedAt
-  record.requestId = event.requestId
-  record.method = event.method
-  record.sentMethod = event.sentMethod
-  record.route = event.route
-  record.path = event.path
-  record.group = event.group
-  record.status = event.status
-  record.ms = event.ms
-  record.bytes = event.bytes
-  record.cache = event.cache
-  record.fetchTime = event.fetchTime
-  record.cacheStatus = event.cacheStatus
-  record.age = event.age
-  record.errorCode = event.errorCode
-  record.caller = event.caller
-  record.client = event.client
-  record.traceId = event.traceId
-  record.rejectedWith = event.rejectedWith
-  record.isOfListener = event.isOfListener
-  record.message = event.message
-}
-
 /**
  * `start`: the edge listens · `reload`: changed settings took effect · `drain`: an operator drained a node · `return`: a
  * drained node was put back, by an operator or at the end of the drain.
@@ -143,11 +117,6 @@ export interface NodeCallEvent {
   readonly ms: number
   readonly queueTime: number
 }
-
-/** All values of `fault` of calls that were not sent. */
-export const UNSENT_FAULTS: readonly NodeFault[] = (Object.keys(faultRules) as NodeFault[]).filter((fault) =>
-  isHeldBack({ fault }),
-)
 
 /** Returns whether the call was sent to its node; a node that refuses a call (`blocked`) has received it. */
 export function wasSent({ fault }: Pick<NodeCallEvent, 'fault'>): boolean {

@@ -42,16 +42,6 @@ export function skipSpace(bytes: Buffer, at: number): number {
   }
 }
 
-/** Returns the offset of the last byte before `at` that is not white space. */
-export function backOverSpace(bytes: Buffer, at: number): number {
-  let place = at - 1
-  for (;;) {
-    const byte = bytes[place]
-    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return place
-    place--
-  }
-}
-
 /** `at`: the opening quote of a text. */
 export function endOfText(bytes: Buffer, at: number): number {
   let place = at + 1

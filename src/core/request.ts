@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import type { Endpoint, Priority, ReadEndpoint, WriteEndpoint } from '../contracts/endpoint.ts'
+import type { Priority, ReadEndpoint, WriteEndpoint } from '../contracts/endpoint.ts'
 import type { ClientFlow, LateExchange, NodeCall, NodeToken } from './node-call.ts'
 import type { ClientPresence } from './presence.ts'
 import type { EdgeResponse } from './response.ts'
@@ -75,13 +75,6 @@ export function fieldsOf(request: EdgeRequest): Readonly<Record<string, unknown>
   return request.kind === 'write' && request.body.kind === 'fields' ? request.body.fields : {}
 }
 
-/** Returns the bytes of a file that is uploaded; a request without one has no bytes. */
-export function uploadOf(request: EdgeRequest): Buffer {
-  return request.kind === 'write' && request.body.kind === 'upload' ? request.body.bytes : NO_BYTES
-}
-
-const NO_BYTES = Buffer.alloc(0)
-
 /**
  * How many calls the rows of all agents may cost. `bounded`: {@link priceOfRead}; rows beyond that are missing, and the response
  * says so. A read that names agents asks all of these. `complete`: a call for each agent, over minutes. No client waits for it.
@@ -100,11 +93,6 @@ export function priceOfRead(nodes: number): number {
  * also one whose lifetime has ended, up to this age in milliseconds, as long as it is stored.
  */
 export type Reuse = 'allowed' | 'noCache' | 'noStore' | { readonly arrivedWithin: number; readonly staleUpTo?: number }
-
-/** Returns the milliseconds within which a stored response must have arrived; `undefined`: it may also be stale. */
-export function arrivalLimitOf({ reuse }: EdgeRead): number | undefined {
-  return typeof reuse === 'object' ? reuse.arrivedWithin : undefined
-}
 
 /**
  * The copies of replicated data on the workers. `lagging`: the data changed recently, so only the master may answer.
@@ -186,11 +174,6 @@ export type RequestBody =
   | { readonly kind: 'upload'; readonly type: 'application/xml' | 'application/octet-stream'; readonly bytes: Buffer }
 
 export const NO_BODY: RequestBody = { kind: 'none' }
-
-/** Returns the priority of requests for an endpoint that serve no other request. */
-export function priorityOf({ priority, method }: Endpoint): Priority {
-  return priority ?? (method === 'GET' ? 'interactive' : 'write')
-}
 
 /**
  * Answers a request. The response is returned synchronously where nothing has to be awaited: one extra microtask costs

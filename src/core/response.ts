@@ -383,9 +383,6 @@ export interface AgedResponse<Of extends StoredBytes = StoredRead> {
   readonly age: number
 }
 
-/** A content coding that the edge applies (RFC 9110 section 8.4.1). */
-export type Coding = 'br' | 'gzip'
-
 /** The forms in which clients get one stored response: as it is or indented, both also encoded. They are released together with it. */
 export class StoredForms {
   plain: StoredForm | undefined = undefined

@@ -87,9 +87,6 @@ const MIN_COLLECTED = 4096
 
 type Compare<T> = (a: T, b: T) => number
 
-/** The order of `Array.prototype.sort` without a comparison: by UTF-16 code units. */
-export const compareTexts: Compare<string> = (a, b) => (a < b ? -1 : a > b ? 1 : 0)
-
 interface Selection<T> {
   /** The first items in their order, at most `count`. */
   readonly first: readonly T[]

@@ -34,17 +34,6 @@ export function ownText(value: unknown, name: string): string | undefined {
   return typeof found === 'string' ? found : undefined
 }
 
-/** RFC 9651 section 3.3.4: a token begins with a letter or an asterisk. */
-const TOKEN = /^[A-Za-z*][A-Za-z0-9!#$%&'*+.^_`|~:/-]*$/
-
-/**
- * Serialises an item of a structured field (RFC 9651): as a token if the text is one, else as a quoted string. A string
- * holds printable ASCII only (section 3.3.3), so every other UTF-16 unit becomes `?`.
- */
-export function serializeItem(text: string): string {
-  return TOKEN.test(text) ? text : `"${text.replaceAll(/[^\x20-\x7e]/g, '?').replaceAll(/["\\]/g, '\\$&')}"`
-}
-
 /** Returns a header as one text; Node returns a list for some headers that are sent several times. */
 export function headerText(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header.join(',') : header

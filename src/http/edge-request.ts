@@ -10,7 +10,6 @@ import {
   type EdgeRequest,
   type EdgeWrite,
   NO_COST,
-  priorityOf,
   type RequestBody,
   type RequestClient,
   type RequestCost,
@@ -211,4 +210,9 @@ function presenceOf(response: ServerResponse | undefined): Presence {
   if (response.destroyed) end()
   else response.once('close', end)
   return presence
+}
+
+/** Returns the priority of requests for an endpoint that serve no other request. */
+function priorityOf({ priority, method }: Endpoint): Priority {
+  return priority ?? (method === 'GET' ? 'interactive' : 'write')
 }

@@ -1,5 +1,4 @@
 /** The header `Cluster-Status`. */
-import { serializeItem } from '../core/values.ts'
 
 /** One member of `Cluster-Status`. */
 export interface NodeStatus {
@@ -46,4 +45,15 @@ function formatMember({ node, isHit, rtt, detail, error, receivedStatus, rows }:
   if (detail !== undefined) text += `;detail=${serializeItem(detail)}`
   if (rows !== undefined) text += `;rows=${rows}`
   return text
+}
+
+/** RFC 9651 section 3.3.4: a token begins with a letter or an asterisk. */
+const TOKEN = /^[A-Za-z*][A-Za-z0-9!#$%&'*+.^_`|~:/-]*$/
+
+/**
+ * Serialises an item of a structured field (RFC 9651): as a token if the text is one, else as a quoted string. A string
+ * holds printable ASCII only (section 3.3.3), so every other UTF-16 unit becomes `?`.
+ */
+export function serializeItem(text: string): string {
+  return TOKEN.test(text) ? text : `"${text.replaceAll(/[^\x20-\x7e]/g, '?').replaceAll(/["\\]/g, '\\$&')}"`
 }

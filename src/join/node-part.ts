@@ -10,10 +10,9 @@ import { rowsOf } from '../collections/rows.ts'
 import { type CacheDetail, isDegraded, isStale } from '../core/cache.ts'
 import { parseBodyInTurns } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
-import { throwIfAbandoned } from '../core/presence.ts'
 import type { EdgeRead, EdgeRequest, Handler, RequestClient } from '../core/request.ts'
 import { cachedOf, type EdgeResponse, type EnvelopeResponse, nodeOriginOf, partsOf } from '../core/response.ts'
-import { proxyErrorOf } from './proxy-errors.ts'
+import { proxyErrorOf, throwIfAbandoned } from './proxy-errors.ts'
 
 export interface ReceivedPart {
   readonly ok: true

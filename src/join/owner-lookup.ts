@@ -8,11 +8,11 @@ import type { ReadEndpoint } from '../contracts/endpoint.ts'
 import { isNotReadyError, OWNER_UNKNOWN, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { nodeOfAgent } from '../core/node-call.ts'
-import { throwIfAbandoned } from '../core/presence.ts'
 import { type Caller, createNoClient, type EdgeRead, type EdgeRequest, type Handler, NO_COST } from '../core/request.ts'
 import { cachedOf, type EdgeResponse } from '../core/response.ts'
 import { waitForJsonTurn } from '../core/turns.ts'
 import { ownField, ownText } from '../core/values.ts'
+import { throwIfAbandoned } from './proxy-errors.ts'
 
 /** The node that an agent reports to. `unknown`: the agent has connected, but the master does not name its node. */
 export type AgentOwner =

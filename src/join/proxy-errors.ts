@@ -1,7 +1,7 @@
 /** The error types of RFC 9209 section 2.3 in `Cluster-Status`. */
-import { TRANSIENT_ERRORS } from '../core/envelope.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import type { FailureReason } from '../core/node-faults.ts'
+import { AbandonedError } from '../core/presence.ts'
 import { ownEntry, ownText } from '../core/values.ts'
 
 /** Error types of RFC 9209 section 2.3 by error code. */
@@ -45,3 +45,15 @@ export function proxyErrorOf(code: number, cause?: unknown): string {
   if (code < 1000) return 'proxy_internal_error'
   return TRANSIENT_ERRORS.has(code) ? 'destination_unavailable' : 'http_protocol_error'
 }
+
+/** To be called with the error of work for a client. Throws if the work ended because the client has left. */
+export function throwIfAbandoned(error: unknown, { signal }: { readonly signal: AbortSignal }): void {
+  signal.throwIfAborted()
+  if (error instanceof AbandonedError) throw error
+}
+
+/** Errors of the manager's framework that may have another result a moment later: a retry may help. */
+export const TRANSIENT_ERRORS: ReadonlySet<number> = new Set([
+  1010, 1011, 1013, 1014, 1017, 1118, 1601, 1652, 1702, 1713, 1714, 1715, 1901, 1902, 2002, 2005, 3000, 3009, 3012,
+  3016, 3018, 3020, 3021, 3023,
+])

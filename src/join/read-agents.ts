@@ -6,13 +6,13 @@
 
 import { compareText } from '../collections/order.ts'
 import { EdgeError } from '../core/errors.ts'
-import { throwIfAbandoned } from '../core/presence.ts'
 import type { EdgeRead } from '../core/request.ts'
 import { withTimeout } from '../core/timing.ts'
 import { type AgentIndex, compareAgents, indexAgents, MAX_LISTED_AGENTS, type OwnedAgent } from './agent-index.ts'
 import type { JoinCollectionsPorts, JoinedRead } from './joined-read.ts'
 import { createPartError, type NodeRows, type PartError, toPartError } from './node-part.ts'
 import { type AgentOwnerMap, createOwnerUnknownError, MANAGER_AGENT_ID } from './owner-lookup.ts'
+import { throwIfAbandoned } from './proxy-errors.ts'
 
 const MAX_IDS_IN_MESSAGE = 10
 

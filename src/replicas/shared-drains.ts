@@ -3,6 +3,7 @@
  * each change, with each new connection and every two seconds. The value in use stays in use while Redis is unreachable. If
  * Redis has lost it, or has an older one after a fail-over, a replica writes it back.
  */
+
 import {
   type DrainState,
   formatDrainState,
@@ -12,7 +13,7 @@ import {
   type SharedDrains,
 } from '../core/drains.ts'
 import type { Log } from '../core/events.ts'
-import { oneRunAtATime } from '../core/timing.ts'
+import { oneRunAtATime } from './one-run-at-a-time.ts'
 import { redisChannels, redisKeys } from './options.ts'
 import type { RedisReplica } from './replica.ts'
 import { script } from './scripts.ts'

@@ -3,10 +3,12 @@
  * revokes a token writes it to Redis and notifies the others, who read it at once, or with their next heartbeat. While Redis
  * is unreachable, each replica revokes on its own, and shares its revocations afterwards.
  */
+
 import { randomUUID } from 'node:crypto'
 import { createRevocationList, type Revocation, type RevocationList } from '../access/revocations.ts'
 import type { Log } from '../core/events.ts'
-import { type Clock, oneRunAtATime } from '../core/timing.ts'
+import type { Clock } from '../core/timing.ts'
+import { oneRunAtATime } from './one-run-at-a-time.ts'
 import { redisChannels, redisKeys } from './options.ts'
 import type { RedisReplica } from './replica.ts'
 import { script } from './scripts.ts'

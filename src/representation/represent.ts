@@ -8,7 +8,6 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import { type CacheStatus, formatDetail } from '../core/cache.ts'
 import {
   type CachedResponse,
-  type Coding,
   cachedOf,
   type EnvelopeResponse,
   isProblem,
@@ -295,3 +294,6 @@ function compress(body: Buffer, coding: Coding): Promise<Buffer> {
   const params = { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_SIZE_HINT]: body.length }
   return promisify(brotliCompress)(body, { params })
 }
+
+/** A content coding that the edge applies (RFC 9110 section 8.4.1). */
+type Coding = 'br' | 'gzip'

@@ -1,5 +1,5 @@
 /** The last requests, and the listeners that get each of them at the end of its turn of the event loop. */
-import { copyRequest, type EventListeners, type RequestEvent, RequestRecord } from '../core/events.ts'
+import { type EventListeners, type RequestEvent, RequestRecord } from '../core/events.ts'
 
 type RequestListener = Required<EventListeners>['request']
 
@@ -97,4 +97,30 @@ export class RequestRing {
       if (slot !== undefined && slot.at < oldestAt) this.#slots[at] = undefined
     }
   }
+}
+
+/** Field by field, because `Object.assign` takes several times as long. */
+function copyRequest(event: RequestEvent, record: RequestRecord): void {
+  record.at = event.at
+  record.endedAt = event.endedAt
+  record.requestId = event.requestId
+  record.method = event.method
+  record.sentMethod = event.sentMethod
+  record.route = event.route
+  record.path = event.path
+  record.group = event.group
+  record.status = event.status
+  record.ms = event.ms
+  record.bytes = event.bytes
+  record.cache = event.cache
+  record.fetchTime = event.fetchTime
+  record.cacheStatus = event.cacheStatus
+  record.age = event.age
+  record.errorCode = event.errorCode
+  record.caller = event.caller
+  record.client = event.client
+  record.traceId = event.traceId
+  record.rejectedWith = event.rejectedWith
+  record.isOfListener = event.isOfListener
+  record.message = event.message
 }

@@ -1,5 +1,5 @@
 /** Which nodes may be drained, and what a change makes of the drains. */
-import { type DrainState, isReadable, nextState, withoutEnded } from '../core/drains.ts'
+import { type Drain, type DrainState, isReadable, nextState } from '../core/drains.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView, NodeInfo } from '../core/node-call.ts'
 
@@ -72,4 +72,14 @@ function findNode(name: string, view: View): NodeInfo {
 
 function refusal(name: string, reason: string): EdgeError {
   return new EdgeError(940, ` (${name}: ${reason})`)
+}
+
+export function hasEnded({ until }: Drain, now: number): boolean {
+  return until !== undefined && until <= now
+}
+
+/** Returns the state without the drains that have ended; the same state if there is none. */
+export function withoutEnded(state: DrainState, now: number): DrainState {
+  const drains = state.drains.filter((drain) => !hasEnded(drain, now))
+  return drains.length === state.drains.length ? state : nextState(state, drains, now)
 }

@@ -3,11 +3,19 @@
  * even probes: calls in flight finish, queued ones are rejected, and further ones fail at once, so that reads go to other
  * nodes where others can answer.
  */
-import { type Drain, type DrainState, hasEnded, NO_DRAINS, type SharedDrains, withoutEnded } from '../core/drains.ts'
+
+import { type Drain, type DrainState, NO_DRAINS, type SharedDrains } from '../core/drains.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { NodeCall, NodeFailure } from '../core/node-call.ts'
 import { notSent } from './call.ts'
-import { type DrainRequest, stateWithDrain, stateWithoutDrain, type View } from './drain-rules.ts'
+import {
+  type DrainRequest,
+  hasEnded,
+  stateWithDrain,
+  stateWithoutDrain,
+  type View,
+  withoutEnded,
+} from './drain-rules.ts'
 import type { ClusterLog } from './options.ts'
 
 /** Seconds. Maintenance takes minutes. */

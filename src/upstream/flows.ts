@@ -16,7 +16,7 @@
  * several of its interactive clients await (`shared`) comes first.
  */
 import { type NodeCall, PAUSE_MS } from '../core/node-call.ts'
-import { isShared } from '../core/presence.ts'
+import type { ClientPresence } from '../core/presence.ts'
 
 /** More node time than a page of a dashboard needs. */
 const BURST_MS = 5000
@@ -183,4 +183,9 @@ function pageOf(path: string): Page | undefined {
   if (!/[?&](?:offset|limit)=/.test(path)) return undefined
   const [, offset = '0'] = /[?&]offset=(\d+)/.exec(path) ?? []
   return { list: path.replace(/([?&])offset=\d*&?/, '$1').replace(/[?&]$/, ''), offset: Number(offset) }
+}
+
+/** Whether several interactive clients wait for one response. */
+function isShared({ interactiveClients = 0 }: ClientPresence): boolean {
+  return interactiveClients > 1
 }

@@ -15,7 +15,6 @@ import {
   type Handler,
   NO_BODY,
   NO_COST,
-  priorityOf,
 } from '../../src/core/request.ts'
 import {
   cachedOf,
@@ -49,7 +48,7 @@ function common(endpoint: Endpoint) {
     caller,
     waitForComplete: false,
     returnMinimal: false,
-    priority: priorityOf(endpoint),
+    priority: endpoint.priority ?? (endpoint.method === 'GET' ? 'interactive' : 'write'),
     requestId: `request-${count}`,
     client: new AbortController(),
   } as const

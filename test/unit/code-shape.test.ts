@@ -1,17 +1,27 @@
 import t from 'tap'
-import { isForTestsOnly, shapeOf } from '../support/code-shape.ts'
+import { isForTestsOnly, ofOneRoom, shapeOf } from '../support/code-shape.ts'
 
 /** Exports that only tests use, each with its reason. */
 const FOR_TESTS: Readonly<Record<string, string>> = {
   'src/app/console.ts createPurge': 'a purge of the console, without a console',
   'src/config/reloadable.ts effectOf': 'npm run docs:reference, whose script is beside the tests, writes it',
+  'src/join/cluster-status.ts serializeItem': 'any texts, of which few are names of nodes',
+  'src/join/proxy-errors.ts TRANSIENT_ERRORS': 'are those of the contract',
   'src/status/queue-trends.ts QueueTrendTable': 'gets its samples from a timer',
   'src/upstream/options.ts EJECTION': 'tests of detectors change single numbers',
 }
 
+const { exports } = shapeOf('.')
+
 t.test('the edge exports what other files of the edge or of packages import', async (t) => {
-  const { exports } = shapeOf('.')
   t.ok(exports.length > 1000, `${exports.length} exports read`)
   const found = exports.filter(isForTestsOnly).map(({ path, name }) => `${path} ${name}`)
   t.strictSame(found.toSorted(), Object.keys(FOR_TESTS).toSorted())
+})
+
+t.test('core has nothing that one room alone uses', async (t) => {
+  t.strictSame(
+    ofOneRoom(exports).map(({ path, name, room }) => `${path} ${name}: ${room}`),
+    [],
+  )
 })

@@ -9,7 +9,7 @@ import { collectionContracts } from '../../collections/contracts.ts'
 import { type CollectionRequest, DEFAULT_LIMIT, type PageWindow } from '../../collections/request.ts'
 import { OUTAGE } from '../../core/cache.ts'
 import { isNodeFailure } from '../../core/envelope.ts'
-import { arrivalLimitOf, createNoClient, type EdgeRead, type Handler, NO_COST } from '../../core/request.ts'
+import { createNoClient, type EdgeRead, type Handler, NO_COST } from '../../core/request.ts'
 import {
   type EdgeResponse,
   isCut,
@@ -19,6 +19,7 @@ import {
   type SnapshotResponse,
 } from '../../core/response.ts'
 import { timeLimitOf, withTimeout } from '../../core/timing.ts'
+import { arrivalLimitOf } from '../call-nodes.ts'
 import type { CacheTarget } from '../key.ts'
 import { createBuilder, type SnapshotPorts } from './build.ts'
 import { SnapshotDemands } from './builds.ts'

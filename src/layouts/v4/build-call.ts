@@ -9,7 +9,7 @@ import { v4Name, v4Value, wordOf } from '../../collections/v4-names.ts'
 import type { BodyRule, CallTemplate, Order, ParamRule } from '../../contracts/translations/translation.ts'
 import { EdgeError } from '../../core/errors.ts'
 import { isInRelease, isRelease5, MAX_SEARCH_BYTES } from '../../core/node-call.ts'
-import { fieldsOf, uploadOf } from '../../core/request.ts'
+import { type EdgeRequest, fieldsOf } from '../../core/request.ts'
 import { ownEntry } from '../../core/values.ts'
 import { formatBody } from '../dialect.ts'
 import { ALL_ROWS, type Conversation, chunksOf, type V4Call } from './conversation.ts'
@@ -264,4 +264,11 @@ export function listOf({ request, translation }: Conversation): readonly string[
 /** The node takes ids of three digits; with more zeros in front than that they name no agent. */
 function canonicalId(id: string): string {
   return /^\d+$/.test(id) ? id.replace(/^0+(?=\d)/, '').padStart(3, '0') : id
+}
+
+const NO_BYTES = Buffer.alloc(0)
+
+/** Returns the bytes of a file that is uploaded; a request without one has no bytes. */
+export function uploadOf(request: EdgeRequest): Buffer {
+  return request.kind === 'write' && request.body.kind === 'upload' ? request.body.bytes : NO_BYTES
 }

@@ -13,9 +13,9 @@ import {
   FAILED_LOGIN_REASONS,
   INVALIDATION_CAUSES,
   SNAPSHOT_REFUSALS,
-  UNSENT_FAULTS,
   wasSent,
 } from '../../core/events.ts'
+import { faultRules, type NodeFault } from '../../core/node-faults.ts'
 import { durationsOf, REQUEST_SECONDS, type RequestCell, type RequestCounts } from '../events.ts'
 import type { HistogramCounts, LabelValue } from './read-histogram.ts'
 
@@ -180,7 +180,7 @@ export const eventSeries: readonly EventSeries[] = [
     name: 'edge_node_refused_total',
     help: 'Calls that were not sent: node at its limit, ejected, drained or without logins, or the client disconnected.',
     labels: { node: 'node', reason: 'fault' },
-    known: () => ({ reason: UNSENT_FAULTS }),
+    known: () => ({ reason: Object.keys(faultRules).filter((fault) => !wasSent({ fault: fault as NodeFault })) }),
     value: (call) => (wasSent(call) ? undefined : 1),
   }),
   on('cache.fetch', {

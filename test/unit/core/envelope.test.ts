@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'
-import { errorNumberOf, etagOf, isStorable, readEnvelopeInTurns, TRANSIENT_ERRORS } from '../../../src/core/envelope.ts'
+import { isStorable } from '../../../src/cache/storable.ts'
+import { errorNumberOf, etagOf, readEnvelopeInTurns } from '../../../src/core/envelope.ts'
 import { OF_NODE } from '../../../src/core/response.ts'
+import { TRANSIENT_ERRORS } from '../../../src/join/proxy-errors.ts'
 import { nodeResponse } from '../../support/edge-requests.ts'
 
 const read = (text: string) => readEnvelopeInTurns(Buffer.from(text))

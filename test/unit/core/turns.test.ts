@@ -1,10 +1,12 @@
 /** Long work of several kinds at the same time: all of it together leaves the event loop to other requests. */
+
 import t from 'tap'
+import { compareTexts } from '../../../src/cache/purge.ts'
 import { findRows } from '../../../src/collections/find-rows.ts'
 import { mergeRows } from '../../../src/collections/merge.ts'
 import { sources } from '../../../src/collections/sources.ts'
 import { readEnvelopeInTurns } from '../../../src/core/envelope.ts'
-import { compareTexts, selectFirst } from '../../../src/core/turns.ts'
+import { selectFirst } from '../../../src/core/turns.ts'
 import { checkList } from '../../../src/http/body-contents.ts'
 import { measureBestRun } from '../../support/event-loop.ts'
 

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { ownEntry, ownField, ownText, serializeItem } from '../../../src/core/values.ts'
+import { ownEntry, ownField, ownText } from '../../../src/core/values.ts'
+import { serializeItem } from '../../../src/join/cluster-status.ts'
 
 t.test('inherited names are not found', async (t) => {
   const record: Record<string, string> = { a: 'x' }

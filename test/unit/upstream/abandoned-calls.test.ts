@@ -1,8 +1,11 @@
 /** Calls that wait for a node while their clients leave. */
+
 import type { ServerResponse } from 'node:http'
-import t, { type Test } from 'tap'
+import type { Test } from 'tap'
+import t from 'tap'
+import { SharedPresence } from '../../../src/cache/single-flight.ts'
 import type { NodeCall } from '../../../src/core/node-call.ts'
-import { Presence, type PresenceState, SharedPresence } from '../../../src/core/presence.ts'
+import { Presence, type PresenceState } from '../../../src/core/presence.ts'
 import { eventually } from '../../support/eventually.ts'
 import { clusterOf, envelope, fakeNode, get } from './fake-node.ts'
 

@@ -1,7 +1,12 @@
 import t from 'tap'
-import { formatDrainState, NO_DRAINS, parseDrainState, withoutEnded } from '../../../src/core/drains.ts'
+import { formatDrainState, NO_DRAINS, parseDrainState } from '../../../src/core/drains.ts'
 import type { NodeInfo } from '../../../src/core/node-call.ts'
-import { type DrainRequest, stateWithDrain, stateWithoutDrain } from '../../../src/upstream/drain-rules.ts'
+import {
+  type DrainRequest,
+  stateWithDrain,
+  stateWithoutDrain,
+  withoutEnded,
+} from '../../../src/upstream/drain-rules.ts'
 
 const node = (name: string, addressed = true): NodeInfo => {
   return { name, type: name === 'master' ? 'master' : 'worker', addressed }

@@ -1,8 +1,10 @@
 /** Flows share a node in node time, those that have used little lately come first, and bulk is what always has a call waiting. */
+
 import { assert, asyncProperty, constantFrom, integer, record, uniqueArray } from 'fast-check'
 import t from 'tap'
+import { SharedPresence } from '../../../src/cache/single-flight.ts'
 import { PAUSE_MS } from '../../../src/core/node-call.ts'
-import { Presence, SharedPresence } from '../../../src/core/presence.ts'
+import { Presence } from '../../../src/core/presence.ts'
 import { type Flow, Flows, isBulkFlow } from '../../../src/upstream/flows.ts'
 import type { LimitedCall } from '../../../src/upstream/limiter.ts'
 import { CallQueue, type Queueable } from '../../../src/upstream/queue.ts'

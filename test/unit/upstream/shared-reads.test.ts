@@ -1,6 +1,8 @@
 /** Within the calls of one user at one address, a read that several interactive clients await comes first. */
+
 import t from 'tap'
-import { Presence, SharedPresence } from '../../../src/core/presence.ts'
+import { SharedPresence } from '../../../src/cache/single-flight.ts'
+import { Presence } from '../../../src/core/presence.ts'
 import type { ConcurrencyLimiter, LimitedCall } from '../../../src/upstream/limiter.ts'
 import { Agenda, createLimiter, deadlineIn, flowOf, settled } from './limiter-simulation.ts'
 

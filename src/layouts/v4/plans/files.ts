@@ -2,12 +2,13 @@
  * Files: the v3 layout has one endpoint for all files of a node. The v4 layout has one for each kind, which knows
  * files by their names without folders, and only the main configuration is one of a node.
  */
+
 import { EdgeError } from '../../../core/errors.ts'
 import { isRelease5 } from '../../../core/node-call.ts'
-import { uploadOf } from '../../../core/request.ts'
 import { ownText } from '../../../core/values.ts'
 import type { Answer } from '../../dialect.ts'
 import { answerData, answerError, answerOf } from '../answer.ts'
+import { uploadOf } from '../build-call.ts'
 import type { Conversation, Reply, V4Call } from '../conversation.ts'
 import { RefusedError, v3Error } from '../errors.ts'
 
