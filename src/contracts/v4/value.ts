@@ -73,7 +73,7 @@ export interface Numeric extends Described {
   readonly maximum?: number
 }
 
-interface Bool extends Described {
+export interface Bool extends Described {
   readonly type: 'boolean'
 }
 

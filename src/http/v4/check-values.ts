@@ -3,11 +3,12 @@
  * failed keyword is reported, in the words of the manager. The patterns of formats are anchored and match in linear time.
  */
 import type { Field, Param } from '../../contracts/endpoint.ts'
-import type { List, Numeric, Releases, Text, Value, Values } from '../../contracts/v4/value.ts'
+import type { Bool, List, Numeric, Releases, Text, Value, Values } from '../../contracts/v4/value.ts'
 import type { EdgeError } from '../../core/errors.ts'
 import { isObject } from '../../core/values.ts'
 import { hasFormat } from './formats.ts'
 import { badRequest } from './problem.ts'
+import type { ReleaseFacts } from './release-facts.ts'
 
 type Place = 'query' | 'path'
 
@@ -17,6 +18,11 @@ const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*$/
 
 /** Returns whether the nodes have something of these releases. */
 export type IsInRelease = (releases?: Releases) => boolean
+
+/** What the release decides about values. */
+export interface OfRelease extends Pick<ReleaseFacts, 'printsSchemas'> {
+  readonly isInRelease: IsInRelease
+}
 
 /** A text of the URL. */
 interface Sent {
@@ -29,31 +35,36 @@ interface Sent {
  * Returns the value of a parameter in its canonical text: integers without signs and zeros in front, Booleans in lower
  * case. Throws 400 for an invalid one.
  */
-export function checkParam({ value }: Param, { name, text, place }: Sent, isInRelease: IsInRelease): string {
+export function checkParam({ value }: Param, sent: Sent, release: OfRelease): string {
+  const { text } = sent
   if (value === undefined) return text
   switch (value.type) {
     case 'boolean':
-      if (!/^(?:true|false)$/i.test(text)) throw wrongType('boolean', place, name)
+      if (!/^(?:true|false)$/i.test(text)) throw wrongType(value, sent, release)
       return text.toLowerCase()
     case 'integer':
     case 'number':
-      return checkNumber(value, text, '', () => wrongType(value.type, place, name))
+      return checkNumber(value, text, '', () => wrongType(value, sent, release))
     case 'array':
-      return checkList(value, text, isInRelease)
+      return checkList(value, text, release)
     case 'string':
-      checkText(ofRelease(value, isInRelease), text, '')
+      checkText(ofRelease(value, release), text, '')
       return text
     case 'object':
       return text
   }
 }
 
-function wrongType(type: string, place: Place, name: string): EdgeError {
+function wrongType(value: Numeric | Bool, { text, place, name }: Sent, { printsSchemas }: OfRelease): EdgeError {
+  const { type } = value
+  if (printsSchemas) return failed(text, ['type', `is not of type '${type}'`], value, '')
   return badRequest(`Wrong type, expected '${type}' for ${place} parameter '${name}'`)
 }
 
 /** Leaves out words that only other releases have, and takes the format of the release. */
-function ofRelease(value: Text, isInRelease: IsInRelease): Text {
+function ofRelease(all: Text, { isInRelease, printsSchemas }: OfRelease): Text {
+  const { reference, ...others } = all
+  const value = printsSchemas || reference === undefined ? others : all
   const { words, wordReleases, laterFormat } = value
   if (laterFormat !== undefined && isInRelease(laterFormat)) return { ...value, format: laterFormat.format }
   if (words === undefined || wordReleases === undefined) return value
@@ -73,7 +84,7 @@ function checkNumber(value: Numeric, text: string, at: string, invalid: () => Ed
   return String(exact)
 }
 
-function checkList(list: List, text: string, isInRelease: IsInRelease): string {
+function checkList(list: List, text: string, release: OfRelease): string {
   const parts = text.split(',')
   const { items } = list
   const values = parts.map((part, index) => {
@@ -82,7 +93,7 @@ function checkList(list: List, text: string, isInRelease: IsInRelease): string {
       const notNumber = () => failed(part, ['type', `is not of type '${items.type}'`], items, at)
       return checkNumber(items, part, at, notNumber)
     }
-    checkText(ofRelease(items, isInRelease), part, at)
+    checkText(ofRelease(items, release), part, at)
     return part
   })
   return values.join(',')
@@ -111,7 +122,7 @@ function limitOf({ minimum, maximum }: Numeric, number: number): Fault | undefin
 }
 
 /** `at`: the index within a list. */
-function failed(instance: unknown, [keyword, words]: Fault, value: Text | Numeric, at: string): EdgeError {
+function failed(instance: unknown, [keyword, words]: Fault, value: Text | Numeric | Bool, at: string): EdgeError {
   const schema = at === '' ? 'schema' : "schema['items']"
   const text = printedStart(instance)
   return badRequest(
@@ -120,8 +131,9 @@ function failed(instance: unknown, [keyword, words]: Fault, value: Text | Numeri
 }
 
 /** The schema of the manager's description, which its texts contain. */
-function schemaOf(value: Text | Numeric): object {
+function schemaOf(value: Text | Numeric | Bool): object {
   const { type, releases: _, ...others } = value
+  if (type === 'boolean') return { type, ...others }
   if (value.type !== 'string') return { type, format: value.type === 'integer' ? 'int32' : 'float', ...others }
   const { words, wordReleases: __, laterFormat: ___, description, reference, ...limits } = others as Omit<Text, 'type'>
   return {

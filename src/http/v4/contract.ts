@@ -22,7 +22,14 @@ import {
 } from '../contract.ts'
 import { canonicalText, decodeText, printable, type Values } from '../parameters.ts'
 import { parseStrictValue } from '../strict-json.ts'
-import { checkFields, checkParam, type IsInRelease, invalidFields, printedStart } from './check-values.ts'
+import {
+  checkFields,
+  checkParam,
+  type IsInRelease,
+  invalidFields,
+  type OfRelease,
+  printedStart,
+} from './check-values.ts'
 import { badRequest, methodNotAllowed, problemOf, sendProblem, takesPassword, unauthorized } from './problem.ts'
 import { factsOf, type ReleaseFacts } from './release-facts.ts'
 
@@ -64,12 +71,14 @@ export function v4Contract({ catalogue, releases }: V4ContractOptions) {
         endpoint.contract === 'v4' && (isValid(endpoint.releases) || isOfRelease5(endpoint)),
     }
     const checkUrl: HttpContract['checkUrl'] = (endpoint, params, query, headers) => {
+      const { facts } = current()
+      const ofRelease: OfRelease = { isInRelease: isValid, printsSchemas: facts.printsSchemas }
       checkNames(endpoint, query, isValid)
-      checkValues(endpoint.query, query, 'query', isValid)
+      checkValues(endpoint.query, query, 'query', ofRelease)
       if (settings().cluster.guards?.longSearch === true) checkSearch(endpoint, query)
-      checkValues(flagsOf(endpoint), query, 'query', isValid)
-      checkValues(endpoint.params, params, 'path', isValid)
-      if (headers !== undefined) checkBodyType(endpoint, headers['content-type'] ?? UNTYPED, current().facts)
+      checkValues(flagsOf(endpoint), query, 'query', ofRelease)
+      checkValues(endpoint.params, params, 'path', ofRelease)
+      if (headers !== undefined) checkBodyType(endpoint, headers['content-type'] ?? UNTYPED, facts)
     }
     return {
       catalogue,
@@ -248,18 +257,22 @@ function checkNames(endpoint: Endpoint, query: Values, isValid: IsInRelease): vo
   throw badRequest(`Extra query parameter(s) ${extra.join(', ')} not in spec`, suggestionHeaders(first, known))
 }
 
+/** Of these, an empty value has the wrong type. */
+const TYPES_WITHOUT_EMPTY: ReadonlySet<string | undefined> = new Set(['integer', 'boolean'])
+
 /** Replaces the values by their canonical texts. */
 function checkValues(
   described: Readonly<Record<string, Param>>,
   values: Values,
   place: 'query' | 'path',
-  isValid: IsInRelease,
+  release: OfRelease,
 ): void {
   for (const [name, param] of Object.entries(described)) {
     const { ignoresCase } = param
-    const text = ignoresCase && isValid(ignoresCase) ? values[name]?.toLowerCase() : values[name]
-    if (text === '') throw badRequest(`Query parameter '${name}' is empty. Leave it out if it shall not limit anything`)
-    if (text !== undefined) values[name] = checkParam(param, { name, text, place }, isValid)
+    const text = ignoresCase && release.isInRelease(ignoresCase) ? values[name]?.toLowerCase() : values[name]
+    if (text === '' && !(release.printsSchemas && TYPES_WITHOUT_EMPTY.has(param.value?.type)))
+      throw badRequest(`Query parameter '${name}' is empty. Leave it out if it shall not limit anything`)
+    if (text !== undefined) values[name] = checkParam(param, { name, text, place }, release)
     else if (param.required !== undefined) throw badRequest(`Missing ${place} parameter '${name}'`)
   }
 }

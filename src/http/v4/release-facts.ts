@@ -19,6 +19,8 @@ export interface ReleaseFacts {
   readonly bodyTypeFirst: boolean
   /** The refusal of another media type than those of the operation. */
   readonly wrongBodyType: (type: string, types: readonly string[]) => ProblemText
+  /** Errors of types print the schema, as those of other keywords do, and no schema names the parameter that it is of. */
+  readonly printsSchemas: boolean
   /** Why an empty body is refused where fields are needed. */
   readonly emptyBody: string
 }
@@ -38,6 +40,7 @@ const RELEASES: readonly [ReleaseFacts, ...ReleaseFacts[]] = [
       number: 6002,
       status: 406,
     }),
+    printsSchemas: false,
     emptyBody: "None is not of type 'object'",
   },
   {
@@ -52,6 +55,7 @@ const RELEASES: readonly [ReleaseFacts, ...ReleaseFacts[]] = [
       detail: `Invalid Content-type (${type}), expected [${types.map((one) => `'${one}'`).join(', ')}]`,
       status: 415,
     }),
+    printsSchemas: true,
     emptyBody: 'Request body must not be empty',
   },
 ]

@@ -5,7 +5,7 @@ import { EdgeError } from '../../../../src/core/errors.ts'
 import { checkParam } from '../../../../src/http/v4/check-values.ts'
 import { fillPath } from '../../../../src/layouts/dialect.ts'
 import { formatQuery } from '../../../../src/layouts/v4/conversation.ts'
-import { parameters, text } from './parameters.ts'
+import { ofRelease, parameters, text } from './parameters.ts'
 
 /** Returns the call for a value in the path and in the query; `undefined`: it is refused. */
 function callOf(
@@ -13,7 +13,7 @@ function callOf(
   value: string,
 ): { readonly sent: string; readonly url: string } | undefined {
   try {
-    const sent = checkParam(param, { name: 'value', text: value, place: 'path' }, () => true)
+    const sent = checkParam(param, { name: 'value', text: value, place: 'path' }, ofRelease)
     return { sent, url: fillPath('/before/:value/after', { value: sent }) + formatQuery({ other: '1', value: sent }) }
   } catch (error) {
     if (error instanceof EdgeError) return undefined

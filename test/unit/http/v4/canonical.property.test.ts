@@ -3,12 +3,12 @@ import fc from 'fast-check'
 import t from 'tap'
 import { EdgeError } from '../../../../src/core/errors.ts'
 import { checkParam } from '../../../../src/http/v4/check-values.ts'
-import { parameters, text } from './parameters.ts'
+import { ofRelease, parameters, text } from './parameters.ts'
 
 /** Returns `undefined` for a value that is refused. */
 function canonical(param: (typeof parameters)[number], value: string): string | undefined {
   try {
-    return checkParam(param, { name: 'name', text: value, place: 'query' }, () => true)
+    return checkParam(param, { name: 'name', text: value, place: 'query' }, ofRelease)
   } catch (error) {
     if (error instanceof EdgeError) return undefined
     throw error

@@ -2,6 +2,10 @@
 import fc from 'fast-check'
 import type { Param } from '../../../../src/contracts/endpoint.ts'
 import { v4Contract } from '../../../../src/contracts/v4/index.ts'
+import type { OfRelease } from '../../../../src/http/v4/check-values.ts'
+
+/** A release that has everything. */
+export const ofRelease: OfRelease = { isInRelease: () => true, printsSchemas: false }
 
 /** One of each kind of value. */
 export const parameters: readonly Param[] = [
