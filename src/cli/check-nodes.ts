@@ -44,7 +44,8 @@ export async function checkNodes(config: Config, report: (finding: Finding) => v
     if (!ok) failed++
     report(finding)
     if (ok && rules.hasRights && type === 'master' && credentials.mode === 'service') {
-      for (const text of findMissingRights(config, await readAccountRights(cluster.call, probe))) {
+      const rights = await readAccountRights(cluster.call, probe)
+      for (const text of findMissingRights(config, rights, cluster.view.releaseOf?.(name))) {
         report({ check: 'account', status: 'warning', text, fix: RIGHTS_FIX })
       }
     }

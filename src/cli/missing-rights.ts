@@ -2,21 +2,33 @@
 import type { Config } from '../config/schema.ts'
 import accountRights from '../contracts/translations/account-rights.json' with { type: 'json' }
 import { allows, builtInRoles } from '../core/access.ts'
+import { isRelease5 } from '../core/node-call.ts'
 import type { AccountRights } from '../upstream/probes.ts'
 
 /**
  * Compares the rights of the account of the edge with what the roles of the edge promise to users. Returns a text for
- * each role in use that promises more than the account may do, or why that is not known.
+ * each role in use that promises more than the account may do, or why that is not known. `release`: of the node, which lacks
+ * the actions of what it no longer has.
  */
 export function findMissingRights(
   { access }: Pick<Config, 'access'>,
   rights: AccountRights | undefined,
+  release?: string,
 ): readonly string[] {
   if (rights === undefined) {
     return ['the node does not show the rights of the account']
   }
   const roles: Readonly<Record<string, readonly string[]>> = { ...builtInRoles, ...access.customRoles }
-  return rolesInUse(access).flatMap((role) => describeRole(role, roles[role] ?? [], rights))
+  const hasAction = (name: string) => !(isRelease5(release) && GONE_ACTIONS.test(name))
+  return rolesInUse(access).flatMap((role) => describeRole(role, roles[role] ?? [], { rights, hasAction }))
+}
+
+/** The actions of releases 4 that release 5.0 does not have. */
+const GONE_ACTIONS = /^(?:active-response|ciscat|decoders|lists|rootcheck|rules|sca|syscheck|syscollector):/
+
+interface Having {
+  readonly rights: AccountRights
+  readonly hasAction: (name: string) => boolean
 }
 
 function rolesInUse({ roles, customRoles, tokens }: Config['access']): readonly string[] {
@@ -28,9 +40,9 @@ function rolesInUse({ roles, customRoles, tokens }: Config['access']): readonly 
   return [...new Set([...Object.values(roles).flat(), ...ofIssuers])]
 }
 
-function describeRole(role: string, granted: readonly string[], rights: AccountRights): readonly string[] {
+function describeRole(role: string, granted: readonly string[], { rights, hasAction }: Having): readonly string[] {
   const promised = Object.entries(accountRights).filter(([permission]) => allows(granted, permission))
-  const needed = [...new Set(promised.flatMap(([, names]) => names))]
+  const needed = [...new Set(promised.flatMap(([, names]) => names.filter(hasAction)))]
   const having = (extent: 'some' | 'none') =>
     needed.flatMap((name) => {
       // An action on all objects of a type, as policies of the manager name both.

@@ -51,6 +51,13 @@ t.test('the policies of a lesser role are not enough for a greater one', async (
   t.equal(findMissingRights(usersOf('administrator'), await rightsOf(t, parts.operator)).length, 1)
 })
 
+t.test('in front of release 5.0 an account needs no rights for what is gone', async (t) => {
+  const gone = /^(?:active-response|ciscat|decoders|lists|rootcheck|rules|sca|syscheck|syscollector):/
+  const rights: AccountRights = ({ action }) => (gone.test(action) ? 'none' : 'all')
+  t.strictSame(findMissingRights(usersOf('administrator'), rights, '5.0.0'), [])
+  t.equal(findMissingRights(usersOf('administrator'), rights, '4.14.7').length, 1)
+})
+
 t.test('the account may not change users, roles and settings of the API', async (t) => {
   const actions = parts.administrator.flatMap((policy) => (typeof policy === 'string' ? [] : policy.actions))
   t.ok(actions.length > 25)
