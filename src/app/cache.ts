@@ -1,11 +1,12 @@
 /** Builds the cache from the configuration: its store, its stages and the endpoints of `/cache`. */
+
 import { hash } from 'node:crypto'
 import { AcceptedTokens } from '../cache/accepted-tokens.ts'
 import { CallerRights } from '../cache/caller-rights.ts'
 import { type CacheStages, createCache } from '../cache/index.ts'
 import type { KeySettings } from '../cache/key.ts'
+import { type LifetimesOf, ttlOf } from '../cache/lifetimes.ts'
 import { type CacheOperationsPorts, disabledCache } from '../cache/operations.ts'
-import { type LifetimesOf, ttlOf } from '../cache/policy.ts'
 import { policyByName, purgeAfterLayoutChange } from '../cache/purge.ts'
 import { createRecheckPace } from '../cache/recheck-pace.ts'
 import type { AcquireWriteLock } from '../cache/stores/contract.ts'

@@ -1,4 +1,5 @@
 /** Connects the view of plugins with the parts of the edge, and runs what operators do through it: purges and drains. */
+
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { extname } from 'node:path'

@@ -1,4 +1,5 @@
 /** The OpenAPI documents of both contracts: the files of the build, with the address of the port for clients. */
+
 import { readFile } from 'node:fs/promises'
 import type { IncomingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
@@ -8,7 +9,8 @@ import type { Contract } from '../contracts/endpoint.ts'
 import { etagOf } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Handler } from '../core/request.ts'
-import { type EnvelopeResponse, envelopeOfStored, NEVER_STALE, StoredForms } from '../core/response.ts'
+import { type EnvelopeResponse, envelopeOfStored } from '../core/response.ts'
+import { NEVER_STALE, StoredForms } from '../core/stored-response.ts'
 import { NO_FLAGS } from '../http/parameters.ts'
 import { preferencesOf, represent } from '../representation/represent.ts'
 import { portsOf } from './contracts.ts'

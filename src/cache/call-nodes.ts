@@ -1,25 +1,16 @@
 /** One call to the nodes, and storing its response under the epochs that were valid before the call. */
 
+import type { CacheIndex } from '../core/cache-index.ts'
 import { errorNumberOf, etagOf, reportedNodeFailure } from '../core/envelope.ts'
 import type { CacheEvent } from '../core/events.ts'
 import { AbandonedError } from '../core/presence.ts'
 import type { EdgeRead, Handler, LateAnswer } from '../core/request.ts'
-import {
-  type AgedResponse,
-  type CacheableResponse,
-  type CacheIndex,
-  isProblem,
-  type Lookup,
-  PROBLEM_TYPE,
-  partsOf,
-  type ReadResponse,
-  StoredForms,
-  type StoredRead,
-} from '../core/response.ts'
+import { type CacheableResponse, isProblem, PROBLEM_TYPE, partsOf, type ReadResponse } from '../core/response.ts'
+import { type AgedResponse, type Lookup, StoredForms, type StoredRead } from '../core/stored-response.ts'
 import { type TimeLimits, withTimeout } from '../core/timing.ts'
 import type { CacheTarget, ResolveTarget } from './key.ts'
 import type { LateFetches } from './late-fetches.ts'
-import { type FreshnessLifetimes, type LifetimesOf, staleRuleOf, staleTimesOf } from './policy.ts'
+import { type FreshnessLifetimes, type LifetimesOf, staleRuleOf, staleTimesOf } from './lifetimes.ts'
 import type { ReplicationLag } from './replication-lag.ts'
 import { isStorable } from './storable.ts'
 import type { CacheStore } from './stores/contract.ts'

@@ -3,9 +3,11 @@
  * write that changes rights invalidates it. The edge asks before it reads a large body, so that a user without the right cannot
  * make it receive and check the body. The node decides about each request that is passed on, and in doubt it is.
  */
+
 import { type EdgeError, Problem } from '../core/errors.ts'
 import type { Caller } from '../core/request.ts'
-import { bytesOf, REFUSED_BY_RIGHTS } from '../core/response.ts'
+import { REFUSED_BY_RIGHTS } from '../core/response.ts'
+import { bytesOf } from '../core/stored-response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { isObject, parseJson } from '../core/values.ts'
 import { RIGHTS_TAG, tagsOfUser } from './stored-acceptances.ts'

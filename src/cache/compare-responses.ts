@@ -6,10 +6,12 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { collectionContracts } from '../collections/contracts.ts'
+import type { CacheIndex } from '../core/cache-index.ts'
 import { reportedNodeFailure } from '../core/envelope.ts'
 import type { CacheDifference } from '../core/events.ts'
 import { actsAsItself, createNoClient, type EdgeRead, type Handler, NO_COST } from '../core/request.ts'
-import { type CacheIndex, type EdgeResponse, type Hit, isPartial, type TagEpochs } from '../core/response.ts'
+import { type EdgeResponse, isPartial } from '../core/response.ts'
+import type { Hit, TagEpochs } from '../core/stored-response.ts'
 import { rateBudget } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
 import { isObject } from '../core/values.ts'

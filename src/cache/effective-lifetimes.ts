@@ -1,5 +1,6 @@
 /** How long responses are fresh, and how long they are served stale, by group and by endpoint. */
-import { type CompiledPolicy, type FreshnessLifetimes, type LifetimesOf, staleTimesOf } from './policy.ts'
+import { type FreshnessLifetimes, type LifetimesOf, staleTimesOf } from './lifetimes.ts'
+import type { CompiledPolicy } from './policy.ts'
 
 /** All in milliseconds. `automatic`: by TTL and fetch time. */
 interface Lifetimes {

@@ -1,12 +1,14 @@
 /** Explains to operators why the next request of a URL is a hit or a miss, and which writes invalidate its response. */
+
 import type { ConditionalTags, Endpoint, Tag, WriteEndpoint } from '../contracts/endpoint.ts'
 import type { Explanation, InvalidatingWrite } from '../core/cache.ts'
+import type { CacheIndex, EntryContents } from '../core/cache-index.ts'
 import { nameOf } from '../core/endpoint-names.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Caller, EdgeRead } from '../core/request.ts'
-import type { CacheIndex, EntryContents, Lookup, StoredForms } from '../core/response.ts'
+import type { Lookup, StoredForms } from '../core/stored-response.ts'
 import { type CacheTarget, type ResolveTarget, SNAPSHOT_MARK } from './key.ts'
-import { needsResponse, patternOf } from './policy.ts'
+import { needsResponse, patternOf } from './tags.ts'
 
 export interface ExplainPorts {
   readonly resolveTarget: ResolveTarget

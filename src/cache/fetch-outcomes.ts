@@ -1,9 +1,10 @@
 /** How the last fetch of each response ended, which decides whether the next one is awaited, and when it begins. */
+
 import { errorNumberOf, OWNER_UNKNOWN } from '../core/envelope.ts'
 import { growingLru } from '../core/recently-used.ts'
-import type { Lookup } from '../core/response.ts'
+import type { Lookup } from '../core/stored-response.ts'
 import type { CachePorts, FetchResult, ReadContext } from './call-nodes.ts'
-import { staleRuleOf } from './policy.ts'
+import { staleRuleOf } from './lifetimes.ts'
 import { usualLifetime } from './stores/local-entries.ts'
 
 /** After a failed or incomplete fetch, the next refresh begins this much later. */

@@ -1,6 +1,8 @@
 /** One fetch for all replicas: under the fetch lock of the response, which they share through Redis. */
+
 import type { EdgeRead, Handler } from '../core/request.ts'
-import { type AgedResponse, type Lookup, type ReadResponse, responseOf } from '../core/response.ts'
+import { type ReadResponse, responseOf } from '../core/response.ts'
+import type { AgedResponse, Lookup } from '../core/stored-response.ts'
 import { timeLimitOf, withTimeout } from '../core/timing.ts'
 import { awaitStore, type CachePorts, callNodes, type FetchResult, type ReadContext } from './call-nodes.ts'
 

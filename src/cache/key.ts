@@ -3,6 +3,7 @@
  * permissions, a digest of them. A key never contains a token or the raw URL. Each field is prefixed with its length,
  * so that no value can imitate a delimiter, and the whole passes through an HMAC, so that clients cannot choose a key.
  */
+
 import { createHash, createHmac } from 'node:crypto'
 import type { Param, Tag } from '../contracts/endpoint.ts'
 import { asksForSecret } from '../core/access.ts'
@@ -10,7 +11,8 @@ import type { StoredResponseInfo } from '../core/cache.ts'
 import { nameOf } from '../core/endpoint-names.ts'
 import { type Caller, type EdgeRead, nodeOf } from '../core/request.ts'
 import { ownEntry } from '../core/values.ts'
-import { type CompiledPolicy, compilePolicy, type LifetimesOf } from './policy.ts'
+import type { LifetimesOf } from './lifetimes.ts'
+import { type CompiledPolicy, compilePolicy } from './policy.ts'
 
 /** Where the response to a request is looked up and stored. */
 export interface CacheTarget {

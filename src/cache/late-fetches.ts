@@ -3,7 +3,7 @@
  * stored responses are served stale instead of waiting for a call that most likely fails. A node may also be slow only:
  * its calls go on, and the first response ends this.
  */
-import type { Lookup } from '../core/response.ts'
+import type { Lookup } from '../core/stored-response.ts'
 
 interface NodeFetches {
   /** When each began, and the milliseconds after which it is late. */

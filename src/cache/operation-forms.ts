@@ -7,11 +7,12 @@ import { type CollectionError, type CollectionPage, MAX_LIMIT } from '../collect
 import { cacheEntries } from '../collections/sources.ts'
 import type { Row } from '../collections/value.ts'
 import { type Explanation, type IndexEntry, type PurgeCost, type PurgeOutcome, shownEntry } from '../core/cache.ts'
+import type { CacheIndex } from '../core/cache-index.ts'
 import { nameFor } from '../core/endpoint-names.ts'
 import { envelopeOf } from '../core/envelope.ts'
 import { errorTable, Problem } from '../core/errors.ts'
 import type { EdgeRequest } from '../core/request.ts'
-import { type CacheIndex, type EdgeOrigin, type EnvelopeResponse, OF_EDGE } from '../core/response.ts'
+import { type EdgeOrigin, type EnvelopeResponse, OF_EDGE } from '../core/response.ts'
 import { inTurns, selectFirst } from '../core/turns.ts'
 import { compareTexts } from './purge.ts'
 

@@ -6,16 +6,18 @@
 import type { Endpoint, Tag } from '../contracts/endpoint.ts'
 import { bothContracts } from '../contracts/index.ts'
 import type { IndexEntry, PurgeCost, PurgeOutcome, PurgeScope } from '../core/cache.ts'
+import type { CacheIndex } from '../core/cache-index.ts'
 import { nameOf, parseName } from '../core/endpoint-names.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent, InvalidationCause, Log } from '../core/events.ts'
 import type { Caller, EdgeRequest } from '../core/request.ts'
-import type { CacheIndex } from '../core/response.ts'
 import { inTurns, selectFirst } from '../core/turns.ts'
 import { type ExplainPorts, snapshotKeyOf } from './explain.ts'
-import { type CompiledPolicy, compilePolicy, type LifetimesOf, patternOf, staleTimesOf } from './policy.ts'
+import { type LifetimesOf, staleTimesOf } from './lifetimes.ts'
+import { type CompiledPolicy, compilePolicy } from './policy.ts'
 import { endpointTag } from './stores/epochs.ts'
 import { staleBound } from './stores/local-entries.ts'
+import { patternOf } from './tags.ts'
 
 export interface PurgePorts {
   readonly index: CacheIndex

@@ -3,19 +3,13 @@
 import type { CacheStatus } from '../core/cache.ts'
 import { errorNumberOf } from '../core/envelope.ts'
 import { createNoClient, type EdgeRead, type Handler, NO_COST, type Stage } from '../core/request.ts'
-import {
-  type AgedResponse,
-  type EnvelopeResponse,
-  envelopeOfStored,
-  type Hit,
-  type ReadResponse,
-  type StoredOrigin,
-} from '../core/response.ts'
+import { type EnvelopeResponse, envelopeOfStored, type ReadResponse, type StoredOrigin } from '../core/response.ts'
+import type { AgedResponse, Hit } from '../core/stored-response.ts'
 import { arrivalLimitOf, lifetimesOf, type ReadContext } from './call-nodes.ts'
 import { createDivergenceCheck } from './compare-responses.ts'
 import { Fetcher } from './fetch.ts'
 import { EVERYONE } from './key.ts'
-import { MAX_AUTOMATIC_MS, staleRuleOf } from './policy.ts'
+import { MAX_AUTOMATIC_MS, staleRuleOf } from './lifetimes.ts'
 import { type ReadPath, type ReadThroughPorts, refreshSoon } from './read-path.ts'
 import { RefreshAhead } from './refresh-ahead.ts'
 import { serve, toResponse } from './serve.ts'

@@ -7,7 +7,7 @@
  */
 
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
-import type { AgedResponse } from '../core/response.ts'
+import type { AgedResponse } from '../core/stored-response.ts'
 import type { CachePorts, ReadContext } from './call-nodes.ts'
 import { COUNTED_SHARE, type Freshness, lifetimeAfterArrival, refreshWindow } from './refresh-window.ts'
 

@@ -1,5 +1,5 @@
 /** When in its lifetime a response is refreshed, and from when its hits count. */
-import type { StoredRead } from '../core/response.ts'
+import type { StoredRead } from '../core/stored-response.ts'
 
 /** A refresh starts when the time that is left is this multiple of the fetch time: the fetch time varies. */
 const FETCH_TIMES_AHEAD = 1.5

@@ -1,7 +1,8 @@
 /** How long reads of replicated data go to the master only, after a write. */
+
 import type { Tag } from '../contracts/endpoint.ts'
 import type { CopyState } from '../core/request.ts'
-import type { Lookup } from '../core/response.ts'
+import type { Lookup } from '../core/stored-response.ts'
 
 /** Tags of data that worker nodes replicate from the master. */
 const REPLICATED_TAGS: ReadonlySet<Tag> = new Set(['rules', 'decoders', 'lists'])

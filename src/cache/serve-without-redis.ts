@@ -1,11 +1,13 @@
 /** Reads while Redis is unreachable, so that no write of another replica can be noticed. */
+
 import { WITHOUT_REDIS } from '../core/cache.ts'
 import { errorNumberOf } from '../core/envelope.ts'
 import { nodeOf } from '../core/request.ts'
-import type { Lookup, ReadResponse } from '../core/response.ts'
+import type { ReadResponse } from '../core/response.ts'
+import type { Lookup } from '../core/stored-response.ts'
 import { lifetimesOf, lookUpWithoutRedis, type ReadContext, servesWithoutRedis } from './call-nodes.ts'
 import type { CacheTarget } from './key.ts'
-import { staleRuleOf } from './policy.ts'
+import { staleRuleOf } from './lifetimes.ts'
 import { type ReadPath, refreshSoon } from './read-path.ts'
 import { serve, toResponse } from './serve.ts'
 import { failureOf, isOutage, type StaleReason, serveStale } from './serve-stale.ts'

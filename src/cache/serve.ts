@@ -1,12 +1,8 @@
 /** Responses as the cache returns them, with their cache status. */
+
 import { type CacheStatus, WITHOUT_REDIS } from '../core/cache.ts'
-import {
-  type AgedResponse,
-  type ReadResponse,
-  responseOf,
-  type StoredOrigin,
-  type StoredResponse,
-} from '../core/response.ts'
+import { type ReadResponse, responseOf, type StoredOrigin } from '../core/response.ts'
+import type { AgedResponse, StoredResponse } from '../core/stored-response.ts'
 import type { FetchResult } from './call-nodes.ts'
 
 export function serve(stored: AgedResponse, how: CacheStatus, repeat?: StoredOrigin['repeat']) {

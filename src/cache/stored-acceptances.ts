@@ -2,9 +2,10 @@
  * What is stored about the tokens of the manager's users: that a token is genuine, and from which time of issue on the tokens
  * of a series are good.
  */
+
 import { createHmac } from 'node:crypto'
 import type { ClaimedToken } from '../core/access.ts'
-import { bytesOf, type StoredBytes } from '../core/response.ts'
+import { bytesOf, type StoredBytes } from '../core/stored-response.ts'
 import type { Clock } from '../core/timing.ts'
 import { ownField, parseJson } from '../core/values.ts'
 import type { RecheckPace } from './recheck-pace.ts'

@@ -4,10 +4,11 @@
  */
 
 import { type CacheOutcome, cacheOutcomeOf, type TrialDetail } from '../core/cache.ts'
+import type { CacheIndex } from '../core/cache-index.ts'
 import { routeOf } from '../core/endpoint-names.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeRead, EdgeWrite, Stage } from '../core/request.ts'
-import { type CacheIndex, cachedOf, type EdgeResponse, type Origin } from '../core/response.ts'
+import { cachedOf, type EdgeResponse, type Origin } from '../core/response.ts'
 import type { CachePorts } from './call-nodes.ts'
 import { type Comparison, compareResponses } from './compare-responses.ts'
 import type { CacheTarget } from './key.ts'

@@ -1,10 +1,11 @@
 /** One write at a time for a name. */
+
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeWrite, Stage } from '../core/request.ts'
 import { Semaphore } from '../core/semaphore.ts'
 import { withTimeout } from '../core/timing.ts'
-import { lockNameOf } from './policy.ts'
 import type { AcquireWriteLock } from './stores/contract.ts'
+import { lockNameOf } from './tags.ts'
 
 /** Seconds after which another write may have ended. */
 const RETRY_AFTER_S = '5'

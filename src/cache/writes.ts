@@ -11,10 +11,10 @@ import type { CacheEvent } from '../core/events.ts'
 import type { EdgeWrite, Handler, Stage } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
-import { type InvalidatedTags, invalidatedTags } from './policy.ts'
 import type { ReplicationLag } from './replication-lag.ts'
 import { SharedPresence } from './single-flight.ts'
 import { type CacheStore, STORE_WAIT_MS, type WriteFence } from './stores/contract.ts'
+import { type InvalidatedTags, invalidatedTags } from './tags.ts'
 
 export interface InvalidatePorts {
   readonly store: CacheStore

@@ -131,6 +131,35 @@ export interface CacheStoreState {
   readonly local: LocalState
 }
 
+/** What is wrong with Redis, and what to do. */
+export interface RedisFault {
+  readonly reason: 'redisUnreachable' | 'redisSlow' | 'redisFull' | 'redisWrongType'
+  readonly detail: string
+}
+
+/** The response of `/cache/explain`, of clients and of the console. Ages and times in milliseconds. */
+export interface Explanation {
+  readonly endpoint: string
+  /** Whether responses of the endpoint are stored. */
+  readonly cacheable: boolean
+  /** Why the response is never stored. */
+  readonly reason?: string
+  readonly url?: string
+  readonly key?: string
+  readonly group?: string
+  readonly scope?: string
+  readonly tags?: readonly Tag[]
+  readonly next: { readonly hit: boolean; readonly reason: string; readonly age?: number; readonly timeLeft?: number }
+  readonly invalidatedBy: readonly InvalidatingWrite[]
+}
+
+export interface InvalidatingWrite {
+  readonly write: string
+  readonly tags: readonly Tag[]
+  /** The write invalidates the response only with such a value. */
+  readonly when?: readonly string[]
+}
+
 /**
  * One row of the index. Ages and times in milliseconds, sizes in bytes. `timeLeft`: until the entry is removed. `fetchTime`:
  * the node time that its fetch took.
@@ -190,33 +219,4 @@ export interface PurgeCost {
   readonly seconds: number
   /** Entries that are never served stale, with the URLs of the first ones: after a soft purge, the next request waits for a node. */
   readonly neverStale: { readonly entries: number; readonly urls: readonly string[] }
-}
-
-/** What is wrong with Redis, and what to do. */
-export interface RedisFault {
-  readonly reason: 'redisUnreachable' | 'redisSlow' | 'redisFull' | 'redisWrongType'
-  readonly detail: string
-}
-
-/** The response of `/cache/explain`, of clients and of the console. Ages and times in milliseconds. */
-export interface Explanation {
-  readonly endpoint: string
-  /** Whether responses of the endpoint are stored. */
-  readonly cacheable: boolean
-  /** Why the response is never stored. */
-  readonly reason?: string
-  readonly url?: string
-  readonly key?: string
-  readonly group?: string
-  readonly scope?: string
-  readonly tags?: readonly Tag[]
-  readonly next: { readonly hit: boolean; readonly reason: string; readonly age?: number; readonly timeLeft?: number }
-  readonly invalidatedBy: readonly InvalidatingWrite[]
-}
-
-export interface InvalidatingWrite {
-  readonly write: string
-  readonly tags: readonly Tag[]
-  /** The write invalidates the response only with such a value. */
-  readonly when?: readonly string[]
 }

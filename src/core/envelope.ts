@@ -1,4 +1,5 @@
 /** The envelope of the manager's responses, and what a response or an error of the nodes means for cache and audit. */
+
 import { isUtf8 } from 'node:buffer'
 import { type ByteRange, type EnvelopeMembers, FAILED_NODES } from './envelope-members.ts'
 import { scan, scanInTurns } from './envelope-scan.ts'
@@ -7,7 +8,8 @@ import { parseInTurns } from './json-parse.ts'
 import { OPEN, skipSpace, valueIn } from './json-scan.ts'
 import { digestInTurns } from './long-values.ts'
 import { AbandonedError } from './presence.ts'
-import type { EdgeResponse, EnvelopeResponse, Origin, ReadResponse, RowRanges, StoredRead } from './response.ts'
+import type { EdgeResponse, EnvelopeResponse, Origin, ReadResponse, RowRanges } from './response.ts'
+import type { StoredRead } from './stored-response.ts'
 
 /** The error number of an envelope, or why the bytes are not one. */
 export type Envelope =

@@ -3,6 +3,7 @@
  * the client is still valid. And its headers: for this cache (RFC 9211), and for caches between edge and client (RFC
  * 9110, RFC 9111). A large body is compressed once, off the main thread.
  */
+
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { type CacheStatus, formatDetail } from '../core/cache.ts'
@@ -12,12 +13,10 @@ import {
   type EnvelopeResponse,
   isProblem,
   PROBLEM_TYPE,
-  type PreparedHead,
   partsOf,
-  type StoredForm,
-  type StoredForms,
   uncachedStatusOf,
 } from '../core/response.ts'
+import type { PreparedHead, StoredForm, StoredForms } from '../core/stored-response.ts'
 import { indentOnce, indentWithin } from './pretty.ts'
 
 /** The headers of a request that select a representation. */

@@ -1,12 +1,13 @@
 /** The edge as plugins see it, such as the operators' console: what they read, and the little that they change. */
+
 import type { FastifyRequest } from 'fastify'
 import type { SessionParts } from '../core/access.ts'
 import type { SnapshotState } from '../core/cache.ts'
+import type { CacheIndex, EntryContents } from '../core/cache-index.ts'
 import type { EdgeError } from '../core/errors.ts'
 import type { EventListeners, Log, RequestEvent } from '../core/events.ts'
 import type { LatencyHistogram } from '../core/latency-histogram.ts'
 import type { Caller } from '../core/request.ts'
-import type { CacheIndex, EntryContents } from '../core/response.ts'
 import type { RecordStages } from '../core/trace.ts'
 import type { DrainResult } from './node-types.ts'
 import type { Problem, Totals } from './problem-types.ts'

@@ -1,4 +1,5 @@
 /** What the view of the edge takes and returns. Times are milliseconds unless named otherwise, sizes are bytes. */
+
 import type { Explanation as CacheExplanation, PurgeCost } from '../core/cache.ts'
 
 /** A port for clients, and the contract that they speak there. */

@@ -1,4 +1,4 @@
-import { StoredForms, type StoredResponse } from '../../src/core/response.ts'
+import { StoredForms, type StoredResponse } from '../../src/core/stored-response.ts'
 
 /** A stored response that is fresh for 20 s. */
 export function storedResponse(body: Buffer | string, more: Partial<StoredResponse> = {}): StoredResponse {

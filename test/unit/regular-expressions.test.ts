@@ -16,7 +16,7 @@ const NO_SERVER = /^src\/cli[/.]/
 const NO_FOREIGN_TEXT: Readonly<Record<string, string>> = {
   'src/access/tokens.ts': 'at most 4 KiB of JSON that was parsed before, in which every string ends',
   'src/audit/record.ts': 'lines of the audit file, which the edge has written',
-  'src/cache/policy.ts': 'templates of tags in the catalogue',
+  'src/cache/tags.ts': 'templates of tags in the catalogue',
   'src/config/environment.ts': 'names of environment variables',
   'src/config/named-files.ts': 'files that the settings name',
   'src/layouts/v4/conversation.ts': 'templates of translations in the catalogue',
@@ -25,7 +25,7 @@ const NO_FOREIGN_TEXT: Readonly<Record<string, string>> = {
 /** Expressions that are built at run time: the file and the text of the argument, and what it is made of. */
 const BUILT: Readonly<Record<string, string>> = {
   'src/cache/explain.ts: `^${pattern}$`': 'templates of tags; tested against tags of one request',
-  'src/cache/policy.ts: entry.matches': 'the catalogue; test/unit/contracts/kinds-are-linear.test.ts',
+  'src/cache/tags.ts: entry.matches': 'the catalogue; test/unit/contracts/kinds-are-linear.test.ts',
   "src/cache/purge.ts: `^(?:${[...new Set(bothContracts.flatMap(patternsOf))].join('|')})$`":
     'anchored templates of the catalogue, `.+` in place of a value',
   'src/core/values.ts: `^${IPV4_OCTET}(?:\\\\.${IPV4_OCTET}){3}$`': 'bounded repetitions',

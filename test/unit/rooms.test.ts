@@ -152,7 +152,7 @@ const table: Readonly<Record<string, Room>> = {
     rooms: [
       'packages/reference/document',
       'packages/tools/commands/edge-client',
-      'cache/policy',
+      'cache/tags',
       'contracts/endpoint',
       'contracts/index',
       'core/access',

@@ -1,11 +1,12 @@
 /** The entries of the cache, searched, sorted and in pages, for the console. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
 import { compileMatching } from '../../../src/collections/collect.ts'
 import { cacheEntries } from '../../../src/collections/sources.ts'
 import { type IndexEntry, shownEntry } from '../../../src/core/cache.ts'
+import type { CacheIndex } from '../../../src/core/cache-index.ts'
 import { growingLru } from '../../../src/core/recently-used.ts'
-import type { CacheIndex } from '../../../src/core/response.ts'
 import { selectFirst } from '../../../src/core/turns.ts'
 import type { EntryPage } from './cache-types.ts'
 

@@ -1,11 +1,12 @@
 /** Console API of the cache: groups, entries, one entry in detail, explain, and purge. */
+
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { requirePermission } from '../../../src/admin/sign-in.ts'
 import { type IndexEntry, shownEntry } from '../../../src/core/cache.ts'
+import type { EntryContents } from '../../../src/core/cache-index.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { Caller } from '../../../src/core/request.ts'
-import type { EntryContents } from '../../../src/core/response.ts'
 import type { EdgeView, PurgeCaller } from '../../../src/status/edge-view.ts'
 import type { PurgeRequest, PurgeResult } from '../../../src/status/view-types.ts'
 import { createEntryList, type EntryQuery, entryQuery, refresh, selectionQuery } from './cache-entries.ts'

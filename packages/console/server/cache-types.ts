@@ -1,4 +1,5 @@
 /** JSON bodies of the console API of the cache. Times are milliseconds unless named otherwise, sizes are bytes. */
+
 import type { IndexEntry, LocalState, PurgeCost, SnapshotState } from '../../../src/core/cache.ts'
 import type { RedisCapacity } from '../../../src/status/problem-types.ts'
 

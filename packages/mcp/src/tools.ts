@@ -1,6 +1,7 @@
 /** The tools: one for the reads of each section, one for the description of an operation, and, if allowed, two for writes. */
+
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js'
-import { invalidatedTags } from '../../../src/cache/policy.ts'
+import { invalidatedTags } from '../../../src/cache/tags.ts'
 import type { Body, Contract, Param, WriteEndpoint } from '../../../src/contracts/endpoint.ts'
 import { type EdgeWrite, NO_BODY } from '../../../src/core/request.ts'
 import { factsOf } from '../../reference/src/document.ts'

@@ -10,14 +10,8 @@ import { type CollectionRequest, DEFAULT_LIMIT, type PageWindow } from '../../co
 import { OUTAGE } from '../../core/cache.ts'
 import { isNodeFailure } from '../../core/envelope.ts'
 import { createNoClient, type EdgeRead, type Handler, NO_COST } from '../../core/request.ts'
-import {
-  type EdgeResponse,
-  isCut,
-  isPartial,
-  type Lookup,
-  type ReadResponse,
-  type SnapshotResponse,
-} from '../../core/response.ts'
+import { type EdgeResponse, isCut, isPartial, type ReadResponse, type SnapshotResponse } from '../../core/response.ts'
+import type { Lookup } from '../../core/stored-response.ts'
 import { timeLimitOf, withTimeout } from '../../core/timing.ts'
 import { arrivalLimitOf } from '../call-nodes.ts'
 import type { CacheTarget } from '../key.ts'

@@ -1,26 +1,16 @@
 /**
  * Sends changes of epochs and fences to Redis, and waits until no replica can serve older data: every replica has
- * acknowledged the invalidation, or its lease has expired. And receives what other replicas publish: invalidations, which
- * it acknowledges, released locks, and replaced entries. Messages carry the generation and a sequence number. After a
- * gap, this replica discards all epochs that it knows.
+ * acknowledged the invalidation, or its lease has expired.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../contracts/endpoint.ts'
-import { isObject, parseJson } from '../../core/values.ts'
 import { type RedisReply, TIMED_OUT } from '../../replicas/connection.ts'
-import {
-  type OnStoreEvent,
-  type RedisTimes,
-  redisChannels,
-  redisKeys,
-  type StoreEvent,
-} from '../../replicas/options.ts'
+import { type OnStoreEvent, type RedisTimes, redisChannels, redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
 import { GENERATION, GENERATION_AGE, LEASES, NOW, script } from '../../replicas/scripts.ts'
-import { isPurgeTag, type KnownEpochs } from './epochs.ts'
-import { isStringArray } from './redis-entries.ts'
+import type { KnownEpochs } from './epochs.ts'
 
 /** A lease may last this many times longer by the clock of another machine. */
 const CLOCK_DRIFT = 1.05
@@ -209,94 +199,4 @@ class Acknowledgements {
     const last = this.#last.get(replica)
     return last !== undefined && last.generation === generation && last.sequence >= sequence
   }
-}
-
-interface Message {
-  /** Generation, and sequence of invalidations. */
-  readonly g: string
-  readonly q: string
-  /** Nonce of a heartbeat. */
-  readonly n?: string
-  /** Writer and tags of an invalidation. */
-  readonly w?: string
-  readonly tags?: readonly string[]
-  /** The replica that acknowledges. */
-  readonly a?: string
-}
-
-interface InvalidationSubscriberOptions {
-  readonly replica: RedisReplica
-  readonly known: KnownEpochs
-  readonly onEvent: (event: StoreEvent) => void
-  readonly onAcknowledged: (replica: string, sequence: number, generation: string) => void
-  readonly onLockReleased: (name: string) => void
-  /** Another replica stored a newer response under this key. */
-  readonly onReplaced: (key: string) => void
-  /** A replica has purged a key, a group or everything. Also called after a gap, since its messages may have been purges. */
-  readonly onPurge: () => void
-}
-
-export class InvalidationSubscriber {
-  readonly #options: InvalidationSubscriberOptions
-  #sequence: number | undefined
-  #generation: string | undefined
-
-  constructor(options: InvalidationSubscriberOptions) {
-    this.#options = options
-    const { replica, onLockReleased } = options
-    const handle = (text: string) => this.#handle(parseJson(text))
-    replica.subscribe(redisChannels.invalidations, handle)
-    replica.subscribe(redisChannels.replica(replica.id), handle)
-    replica.subscribe(redisChannels.lockReleases, onLockReleased)
-    replica.subscribe(redisChannels.replacements, (text) => this.#replaced(text))
-  }
-
-  #replaced(text: string): void {
-    const { replica, onReplaced } = this.#options
-    const space = text.indexOf(' ')
-    if (text.slice(0, space) !== replica.id) onReplaced(text.slice(space + 1))
-  }
-
-  #handle(message: unknown): void {
-    if (!isMessage(message)) return
-    if (message.a !== undefined) {
-      this.#options.onAcknowledged(message.a, Number(message.q), message.g)
-    } else if (message.n !== undefined) {
-      this.#follow(message, 0)
-    } else if (message.tags !== undefined) {
-      this.#follow(message, 1)
-      this.#options.known.invalidate(message.tags)
-      if (message.tags.some(isPurgeTag)) this.#options.onPurge()
-      this.#acknowledge(message)
-    }
-  }
-
-  /** `step`: by how much this message increments the sequence. If it differs otherwise, messages were lost. */
-  #follow(message: Message, step: number): void {
-    const { known, onEvent, onPurge, replica } = this.#options
-    const sequence = Number(message.q)
-    replica.heartbeat.observeGeneration(message.g)
-    if (this.#generation !== message.g || this.#sequence === undefined || this.#sequence + step !== sequence) {
-      if (this.#generation !== undefined) onEvent('localTierDiscarded')
-      known.clear()
-      onPurge()
-    }
-    this.#generation = message.g
-    this.#sequence = sequence
-  }
-
-  #acknowledge({ w: writer, q, g }: Message): void {
-    const { id, commands, times } = this.#options.replica
-    if (writer === undefined || writer === id) return
-    const text = JSON.stringify({ a: id, q, g })
-    void commands.send(times.bulkTimeout, (client) => client.publish(redisChannels.replica(writer), text))
-  }
-}
-
-function isMessage(value: unknown): value is Message {
-  if (!isObject(value)) return false
-  const { g, q, n, w, a, tags } = value
-  const areTexts = [n, w, a].every((text) => text === undefined || typeof text === 'string')
-  const hasPlace = typeof g === 'string' && typeof q === 'string' && /^\d{1,16}$/.test(q)
-  return areTexts && hasPlace && (tags === undefined || isStringArray(tags))
 }

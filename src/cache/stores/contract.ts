@@ -1,6 +1,6 @@
 import type { Tag } from '../../contracts/endpoint.ts'
 import type { StoredResponseInfo } from '../../core/cache.ts'
-import type { Lookup, StoredBytes, StoredRead, TagEpochs } from '../../core/response.ts'
+import type { Lookup, StoredBytes, StoredRead, TagEpochs } from '../../core/stored-response.ts'
 
 /** Keys of bytes that no read returns. */
 export type BytesKey = `bytes:${string}`

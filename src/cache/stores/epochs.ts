@@ -3,11 +3,12 @@
  * `writes~softInvalidations`. The key of an entry is a tag as well. The epoch of the key is appended to
  * that of the first tag after a slash, so that a list of epochs has one text for each tag.
  */
+
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../contracts/endpoint.ts'
 import type { PurgeScope } from '../../core/cache.ts'
 import { growingLru } from '../../core/recently-used.ts'
-import type { Lookup, StoredBytes, TagEpochs } from '../../core/response.ts'
+import type { Lookup, StoredBytes, TagEpochs } from '../../core/stored-response.ts'
 
 /** Maximum number of entries that are evicted at once: after a reload with a smaller bound, later entries evict the rest. */
 export const MAX_EVICTIONS = 1000

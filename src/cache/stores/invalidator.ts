@@ -3,6 +3,7 @@
  * when Redis has confirmed its end. What Redis has not confirmed is pending: it is sent when Redis is reachable again,
  * and before this replica uses Redis for reads.
  */
+
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../contracts/endpoint.ts'
 import type { PurgeOutcome } from '../../core/cache.ts'

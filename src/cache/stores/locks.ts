@@ -1,7 +1,8 @@
 /** Locks across replicas: a lease with a token. The holder renews it; the others wait for its release or its end. */
+
 import { createHash, randomUUID } from 'node:crypto'
 import { EventEmitter } from 'node:events'
-import type { TagEpochs } from '../../core/response.ts'
+import type { TagEpochs } from '../../core/stored-response.ts'
 import { redisChannels, redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
 import { script } from '../../replicas/scripts.ts'

@@ -1,12 +1,15 @@
 /** The store of a single process: the same contract as the store over Redis, but it is never unavailable. */
+
 import type { Tag } from '../../contracts/endpoint.ts'
 import type { CacheStoreState, IndexEntry } from '../../core/cache.ts'
-import type { CacheIndex, Lookup, StoredBytes } from '../../core/response.ts'
+import type { CacheIndex } from '../../core/cache-index.ts'
+import type { Lookup, StoredBytes } from '../../core/stored-response.ts'
 import { systemClock, WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
 import { waitForTurn } from '../../core/turns.ts'
 import type { AcquireWriteLock, CacheStore, EpochStore, Lock, NewEntry } from './contract.ts'
 import { compareEpochs, EpochTable, purgeTags } from './epochs.ts'
-import { LocalTier, localLookup, lookupAt, measuresOf, toLocalEntry } from './local-entries.ts'
+import { localLookup, lookupAt, measuresOf, toLocalEntry } from './local-entries.ts'
+import { LocalTier } from './local-tier.ts'
 
 interface MemoryStoreOptions {
   /** Bytes beyond which the least recently used entries are evicted. */

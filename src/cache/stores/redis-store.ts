@@ -1,19 +1,23 @@
 /** The store that all replicas share over Redis: one round trip for a lookup, none within the lease of the local tier. */
+
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../contracts/endpoint.ts'
 import type { CacheStoreState } from '../../core/cache.ts'
-import type { CacheIndex, Lookup, StoredBytes, TagEpochs } from '../../core/response.ts'
+import type { CacheIndex } from '../../core/cache-index.ts'
+import type { Lookup, StoredBytes, TagEpochs } from '../../core/stored-response.ts'
 import { type OnStoreEvent, redisChannels, redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
 import { GENERATION, LEASES, NOW, script } from '../../replicas/scripts.ts'
-import { InvalidationSubscriber } from './announcer.ts'
 import type { AcquireWriteLock, CacheStore, EpochStore, NewEntry, SharedParts } from './contract.ts'
+import { createEntryCodec } from './entry-codec.ts'
 import { compareEpochs, KnownEpochs, keyTag, purgeTags, withKeyEpoch } from './epochs.ts'
 import type { InvalidationSequence } from './index-reader.ts'
+import { InvalidationSubscriber } from './invalidation-subscriber.ts'
 import { Invalidator } from './invalidator.ts'
-import { type LocalEntry, LocalTier, localLookup, lookupAt, toLocalEntry } from './local-entries.ts'
+import { type LocalEntry, localLookup, lookupAt, toLocalEntry } from './local-entries.ts'
+import { LocalTier } from './local-tier.ts'
 import { fetchLockName, Locks, writeLockName } from './locks.ts'
-import { createEntryCodec, createRedisParts, RedisEntries } from './redis-entries.ts'
+import { createRedisParts, RedisEntries } from './redis-entries.ts'
 import { ResponseIndex } from './response-index.ts'
 
 export interface RedisStoreOptions {

@@ -3,15 +3,16 @@
  * Nothing is scanned. A row expires with its entry and is removed when others are added. A row whose tags were
  * invalidated is left out when it is read.
  */
+
 import { LRUCache } from 'lru-cache'
 import type { IndexEntry, IndexPage, IndexWindow, PurgeScope } from '../../core/cache.ts'
 import { redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
 import { NOW, script } from '../../replicas/scripts.ts'
+import type { EntryCodec } from './entry-codec.ts'
 import { countRows, IndexReader, type InvalidationSequence } from './index-reader.ts'
 import { RememberedRows } from './index-rows.ts'
 import { type LocalEntry, measuresOf } from './local-entries.ts'
-import type { EntryCodec } from './redis-entries.ts'
 
 /**
  * Adds a row and removes up to 64 that have expired. KEYS (of one group): keys by expiry, rows, hits. ARGV: key, row,

@@ -1,5 +1,6 @@
 /** The greatest age that the edge declares for a response, from the settings of the replicas and the measured fetch time. */
-import { compilePolicy, MAX_AUTOMATIC_MS, staleTimesOf } from '../../../src/cache/policy.ts'
+import { MAX_AUTOMATIC_MS, staleTimesOf } from '../../../src/cache/lifetimes.ts'
+import { compilePolicy } from '../../../src/cache/policy.ts'
 import type { Config } from '../../../src/config/schema.ts'
 import type { Session } from './session.ts'
 

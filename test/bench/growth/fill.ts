@@ -2,10 +2,11 @@
  * Writes stored responses to Redis directly, as an edge writes them: a million misses would take minutes. The keys are
  * those of the edge, and the head is that of a response that the edge has stored, with another URL.
  */
+
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { createTargetResolver } from '../../../src/cache/key.ts'
-import { createEntryCodec } from '../../../src/cache/stores/redis-entries.ts'
+import { createEntryCodec } from '../../../src/cache/stores/entry-codec.ts'
 import { redisKeys } from '../../../src/replicas/options.ts'
 import { edgeRequest } from '../../support/edge-requests.ts'
 import type { RedisServer } from '../../support/redis.ts'

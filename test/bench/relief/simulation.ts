@@ -4,7 +4,7 @@
  */
 
 import { createInterpreters } from '../../../packages/simulator/src/interpreters.ts'
-import { ttlOf } from '../../../src/cache/policy.ts'
+import { ttlOf } from '../../../src/cache/lifetimes.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import { schema } from '../../../src/config/schema.ts'
 import { parseValues, validate } from '../../../src/config/validate.ts'

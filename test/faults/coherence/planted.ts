@@ -1,7 +1,8 @@
 /** Stores without one part of the protocol, to prove that the checker finds the violations. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CacheStore, NewEntry, WriteFence } from '../../../src/cache/stores/contract.ts'
-import type { Hit, Lookup, StoredRead, TagEpochs } from '../../../src/core/response.ts'
+import type { Hit, Lookup, StoredRead, TagEpochs } from '../../../src/core/stored-response.ts'
 import type { RunOptions } from './run.ts'
 
 type Around = <S extends CacheStore>(store: S) => S

@@ -10,7 +10,7 @@ import { RequestRecords } from '../../../packages/console/server/request-records
 import { createOperationsListener } from '../../../src/admin/listener.ts'
 import { createMemoryStore, type MemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import type { IndexEntry } from '../../../src/core/cache.ts'
-import type { CacheIndex } from '../../../src/core/response.ts'
+import type { CacheIndex } from '../../../src/core/cache-index.ts'
 import { createEdgeEvents, RequestCounts } from '../../../src/telemetry/events.ts'
 import { startRedis } from '../../support/redis.ts'
 import { storedResponse } from '../../support/stored-response.ts'

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { compareResponses } from '../../../src/cache/compare-responses.ts'
 import type { CacheTarget } from '../../../src/cache/key.ts'
-import type { EdgeResponse, Lookup, TagEpochs } from '../../../src/core/response.ts'
+import type { EdgeResponse } from '../../../src/core/response.ts'
+import type { Lookup, TagEpochs } from '../../../src/core/stored-response.ts'
 import { jsonResponse } from '../../support/edge-requests.ts'
 
 /** Longer responses are not compared. */

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { effectiveLifetimes } from '../../../src/cache/effective-lifetimes.ts'
-import { compilePolicy, type LifetimesOf } from '../../../src/cache/policy.ts'
+import type { LifetimesOf } from '../../../src/cache/lifetimes.ts'
+import { compilePolicy } from '../../../src/cache/policy.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
 
 t.test('GET /cache/config shows the lifetimes of each group and of each endpoint, in milliseconds', async (t) => {

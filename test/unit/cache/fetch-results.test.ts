@@ -2,7 +2,8 @@ import { Readable } from 'node:stream'
 import t from 'tap'
 import { type CachePorts, storeResponse } from '../../../src/cache/call-nodes.ts'
 import type { CacheTarget } from '../../../src/cache/key.ts'
-import { type EdgeResponse, type Lookup, OF_NODE, type TagEpochs } from '../../../src/core/response.ts'
+import { type EdgeResponse, OF_NODE } from '../../../src/core/response.ts'
+import type { Lookup, TagEpochs } from '../../../src/core/stored-response.ts'
 import { edgeRequest, joinedResponse, jsonResponse, lifetimes, success } from '../../support/edge-requests.ts'
 
 const epochs: TagEpochs = { generation: 'g', epochs: ['0~0'], fenced: false }

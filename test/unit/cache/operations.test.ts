@@ -2,9 +2,9 @@ import t from 'tap'
 import { cacheOperations, disabledCache } from '../../../src/cache/operations.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
+import type { CacheIndex } from '../../../src/core/cache-index.ts'
 import type { CacheEvent } from '../../../src/core/events.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
-import type { CacheIndex } from '../../../src/core/response.ts'
 import {
   bodyOf,
   cacheStatusOf,

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { compilePolicy, invalidatedTags } from '../../../src/cache/policy.ts'
+import { compilePolicy } from '../../../src/cache/policy.ts'
+import { invalidatedTags } from '../../../src/cache/tags.ts'
 import type { Endpoint, Tag, V3Read, V3Write, WriteMethod } from '../../../src/contracts/endpoint.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
 import type { EdgeWrite } from '../../../src/core/request.ts'

@@ -2,9 +2,9 @@ import t from 'tap'
 import { cacheOperations } from '../../../src/cache/operations.ts'
 import { purgeScopeOf } from '../../../src/cache/purge.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
+import type { CacheIndex } from '../../../src/core/cache-index.ts'
 import type { CacheEvent } from '../../../src/core/events.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
-import type { CacheIndex } from '../../../src/core/response.ts'
 import { bodyOf, cacheStatusOf, edgeRequest, lifetimes, replica, success } from '../../support/edge-requests.ts'
 
 const agent = (id: string) => edgeRequest('GET /agents/:agent_id', { params: { agent_id: id } })

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { compilePolicy, type FreshnessLifetimes, staleTimesOf } from '../../../src/cache/policy.ts'
+import { type FreshnessLifetimes, staleTimesOf } from '../../../src/cache/lifetimes.ts'
+import { compilePolicy } from '../../../src/cache/policy.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { EdgeRead } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'

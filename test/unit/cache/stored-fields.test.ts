@@ -1,15 +1,15 @@
-import t, { type Test } from 'tap'
+import type { Test } from 'tap'
+import t from 'tap'
 import type { StoredResponseInfo } from '../../../src/core/cache.ts'
+import { cachedOf, type EnvelopeResponse } from '../../../src/core/response.ts'
 import {
-  cachedOf,
-  type EnvelopeResponse,
   STORED_FIELDS,
   type StoredBytes,
   StoredForms,
   type StoredKind,
   type StoredResponse,
   type StoredSnapshot,
-} from '../../../src/core/response.ts'
+} from '../../../src/core/stored-response.ts'
 import { edgeRequest, lifetimes, replica as readReplica } from '../../support/edge-requests.ts'
 import { startRedis } from '../../support/redis.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { cacheOperations } from '../../../../src/cache/operations.ts'
-import type { CacheIndex } from '../../../../src/core/response.ts'
+import type { CacheIndex } from '../../../../src/core/cache-index.ts'
 import { edgeRequest } from '../../../support/edge-requests.ts'
 import { agents, explainPorts, snapshotReplica } from './collection-node.ts'
 

@@ -1,13 +1,9 @@
 /** What every store must do: one suite for the memory store, and for the Redis store with and without a local tier. */
+
 import type { Test } from 'tap'
 import type { CacheStore, EpochStore, NewEntry } from '../../../../src/cache/stores/contract.ts'
-import {
-  bytesOf,
-  type CacheIndex,
-  type Lookup,
-  type StoredResponse,
-  type TagEpochs,
-} from '../../../../src/core/response.ts'
+import type { CacheIndex } from '../../../../src/core/cache-index.ts'
+import { bytesOf, type Lookup, type StoredResponse, type TagEpochs } from '../../../../src/core/stored-response.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { storedResponse } from '../../../support/stored-response.ts'
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { createEntryCodec } from '../../../../src/cache/stores/redis-entries.ts'
+import { createEntryCodec } from '../../../../src/cache/stores/entry-codec.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { epochsOf, fill, served, withoutTime } from './contract.ts'

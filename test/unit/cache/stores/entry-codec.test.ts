@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { createEntryCodec } from '../../../../src/cache/stores/redis-entries.ts'
+import { createEntryCodec } from '../../../../src/cache/stores/entry-codec.ts'
 import { measureBestRun } from '../../../support/event-loop.ts'
 
 /** CPU milliseconds: the bound of src/core/turns.ts. */

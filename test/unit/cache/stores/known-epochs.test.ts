@@ -1,6 +1,6 @@
 import t from 'tap'
 import { KnownEpochs } from '../../../../src/cache/stores/epochs.ts'
-import { LocalTier } from '../../../../src/cache/stores/local-entries.ts'
+import { LocalTier } from '../../../../src/cache/stores/local-tier.ts'
 import { storedResponse } from '../../../support/stored-response.ts'
 
 const LOCAL_BYTES = 256 << 20

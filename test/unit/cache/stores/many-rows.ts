@@ -1,7 +1,8 @@
 /** Writes an index of many rows to Redis directly, since storing that many responses would take minutes. */
+
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { createEntryCodec } from '../../../../src/cache/stores/redis-entries.ts'
+import { createEntryCodec } from '../../../../src/cache/stores/entry-codec.ts'
 import { redisKeys } from '../../../../src/replicas/options.ts'
 import type { RedisServer } from '../../../support/redis.ts'
 import { epochsOf, type Store } from './contract.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { createEntryCodec } from '../../../../src/cache/stores/entry-codec.ts'
 import { RememberedRows } from '../../../../src/cache/stores/index-rows.ts'
-import { createEntryCodec } from '../../../../src/cache/stores/redis-entries.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { recordCommands } from '../../../support/redis-monitor.ts'

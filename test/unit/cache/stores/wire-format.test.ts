@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createEntryCodec } from '../../../../src/cache/stores/redis-entries.ts'
+import { createEntryCodec } from '../../../../src/cache/stores/entry-codec.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { epochsOf, fill, TAGS } from './contract.ts'
 import { replica } from './replicas.ts'

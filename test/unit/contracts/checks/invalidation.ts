@@ -1,7 +1,7 @@
 /** Checks which responses may be stored, and that writes invalidate everything that they change. */
 import type { Endpoint, StaleLimit, Tag, WriteEndpoint } from '../../../../src/contracts/endpoint.ts'
 import { type Check, faults, fieldsOf, idOf, isRead, isWrite, partOf, pathNames } from './record-facts.ts'
-/** `src/cache/policy.ts` gives this tag to each stored response. */
+/** `src/cache/tags.ts` gives this tag to each stored response. */
 export const OF_ALL: Tag = 'cache'
 
 export const checkCachePolicy: Check = (record, all) => {
