@@ -5,7 +5,6 @@
  */
 
 import type { CacheOutcome, CacheStatus, TrialComparison } from './cache.ts'
-import type { Layout } from './node-call.ts'
 import { isHeldBack, type NodeFault } from './node-faults.ts'
 
 export interface EventListeners {
@@ -32,8 +31,9 @@ export interface EventListeners {
 /** The layout of a node was recognised. `before` is present if the node was upgraded, or replaced by another release. */
 export interface LayoutChange {
   readonly node: string
-  readonly layout: Layout
-  readonly before?: Layout
+  /** As `Layout` in node-call.ts, which the page of the console cannot import. */
+  readonly layout: 'v3' | 'v4'
+  readonly before?: 'v3' | 'v4'
   readonly isMaster: boolean
 }
 
