@@ -3,11 +3,14 @@
  * token of the edge is accepted in their place.
  */
 import { sign, verify } from 'node:crypto'
-import { OWN_TOKEN_ALGORITHM, type SignedTexts } from '../core/access.ts'
+import type { SignedTexts, TokenAlgorithm } from '../core/access.ts'
 import type { Clock } from '../core/timing.ts'
 import { type JsonObject, ownField } from '../core/values.ts'
 import type { KeyRing } from './signing-keys.ts'
 import { parseToken } from './tokens.ts'
+
+/** The algorithm of the edge's own tokens: Ed25519. */
+export const OWN_TOKEN_ALGORITHM: TokenAlgorithm = 'EdDSA'
 
 const SECOND_MS = 1000
 

@@ -1,12 +1,14 @@
 /** The issuers whose tokens are accepted: the edge itself, and external issuers by their key sets. */
+
 import { hash, randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { SignJWT } from 'jose'
-import { OWN_TOKEN_ALGORITHM, type Revocations, type TokenAlgorithm } from '../core/access.ts'
+import type { Revocations, TokenAlgorithm } from '../core/access.ts'
 import type { Clock } from '../core/timing.ts'
 import { type JsonObject, ownField } from '../core/values.ts'
 import { createKeySetFetcher, IssuerKeys, type IssuerKeysOptions } from './issuer-keys.ts'
 import { type ClaimRoles, rolesOfWords, wordsOfClaim } from './roles.ts'
+import { OWN_TOKEN_ALGORITHM } from './signed-texts.ts'
 import type { KeyRing } from './signing-keys.ts'
 import type { TokenIssuer } from './tokens.ts'
 

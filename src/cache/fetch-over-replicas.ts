@@ -1,10 +1,11 @@
 /** One fetch for all replicas: under the fetch lock of the response, which they share through Redis. */
 
 import type { EdgeRead, Handler } from '../core/request.ts'
-import { type ReadResponse, responseOf } from '../core/response.ts'
+import type { ReadResponse } from '../core/response.ts'
 import type { AgedResponse, Lookup } from '../core/stored-response.ts'
 import { timeLimitOf, withTimeout } from '../core/timing.ts'
 import { awaitStore, type CachePorts, callNodes, type FetchResult, type ReadContext } from './call-nodes.ts'
+import { responseOf } from './serve.ts'
 
 /** A replica that holds a fetch lock counts as dead this long after its call must have ended. */
 const LOCK_GRACE_MS = 2000

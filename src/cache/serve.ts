@@ -1,7 +1,14 @@
 /** Responses as the cache returns them, with their cache status. */
 
 import { type CacheStatus, WITHOUT_REDIS } from '../core/cache.ts'
-import { type ReadResponse, responseOf, type StoredOrigin } from '../core/response.ts'
+import {
+  type EnvelopeResponse,
+  envelopeOfStored,
+  NO_PARTS,
+  type ReadResponse,
+  type SnapshotResponse,
+  type StoredOrigin,
+} from '../core/response.ts'
 import type { AgedResponse, StoredResponse } from '../core/stored-response.ts'
 import type { FetchResult } from './call-nodes.ts'
 
@@ -38,4 +45,15 @@ export function toResponse(result: FetchResult, fwd: NonNullable<CacheStatus['fw
   if (response.kind === 'snapshot') return { ...response, cached: { response: entered, age, status } }
   const { origin } = response
   return { ...response, origin: { kind: 'fetched', response: entered as StoredResponse, age, status, from: origin } }
+}
+
+/** Returns what is stored as a read through the cache returns it. */
+export function responseOf(
+  { response, age }: AgedResponse,
+  status: CacheStatus,
+  repeat?: StoredOrigin['repeat'],
+): EnvelopeResponse<StoredOrigin> | SnapshotResponse {
+  if (response.kind === 'response') return envelopeOfStored({ kind: 'stored', response, age, status, repeat })
+  const { kind, body, rowBytes, clusterStatus } = response
+  return { kind, body, origin: { ...NO_PARTS, kind, rowBytes, clusterStatus }, cached: { response, age, status } }
 }

@@ -3,6 +3,7 @@
  * `resource:action`, a role is a list of permissions. `agents:*` is every action on agents, `*:read` is reading
  * everything, `*` (or `*:*`) is everything. What is not granted is denied.
  */
+
 import type { Endpoint } from '../contracts/endpoint.ts'
 import { EdgeError } from './errors.ts'
 import roles from './roles.json' with { type: 'json' }
@@ -83,9 +84,6 @@ export const TOKEN_ALGORITHMS = [
 ] as const
 
 export type TokenAlgorithm = (typeof TOKEN_ALGORITHMS)[number]
-
-/** The algorithm of the edge's own tokens: Ed25519. */
-export const OWN_TOKEN_ALGORITHM: TokenAlgorithm = 'EdDSA'
 
 /** The user that a token of the manager is for: the name, and the ids of its roles. */
 export interface TokenSubject {

@@ -155,14 +155,6 @@ interface TrialOrigin {
 export const PROBLEM_TYPE = 'application/problem+json'
 
 export const OF_EDGE: EdgeOrigin = { kind: 'edge', headers: {}, isUnfinished: false }
-export const OF_NODE: NodeOrigin = {
-  kind: 'node',
-  isPersonal: false,
-  age: 0,
-  rows: undefined,
-  namesFailedNodes: false,
-  isProblem: false,
-}
 /** A response that is its only part. */
 export const NO_PARTS: MadeOfParts = {
   clusterStatus: '',
@@ -190,17 +182,6 @@ export function envelopeOfStored(origin: StoredOrigin): EnvelopeResponse<StoredO
   return { kind: 'envelope', status, body, errorNumber, origin }
 }
 
-/** Returns what is stored as a read through the cache returns it. */
-export function responseOf(
-  { response, age }: AgedResponse,
-  status: CacheStatus,
-  repeat?: StoredOrigin['repeat'],
-): EnvelopeResponse<StoredOrigin> | SnapshotResponse {
-  if (response.kind === 'response') return envelopeOfStored({ kind: 'stored', response, age, status, repeat })
-  const { kind, body, rowBytes, clusterStatus } = response
-  return { kind, body, origin: { ...NO_PARTS, kind, rowBytes, clusterStatus }, cached: { response, age, status } }
-}
-
 export function partsOf(origin: CacheableResponse['origin']): MadeOfParts {
   switch (origin.kind) {
     case 'edge':
@@ -220,11 +201,6 @@ export function partsOf(origin: CacheableResponse['origin']): MadeOfParts {
     default:
       return origin
   }
-}
-
-/** Whether it lacks the rows of agents that would cost too many calls. */
-export function isCut({ origin }: CacheableResponse): boolean {
-  return partsOf(origin).completeness === 'cut'
 }
 
 export function isPartial({ origin }: CacheableResponse): boolean {

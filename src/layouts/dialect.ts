@@ -20,7 +20,7 @@ import type {
   PassedOnTo,
 } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
-import { type EdgeResponse, OF_NODE, PROBLEM_TYPE } from '../core/response.ts'
+import { type EdgeResponse, type NodeOrigin, PROBLEM_TYPE } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { ownField, ownText, parseJson } from '../core/values.ts'
 
@@ -298,4 +298,13 @@ export function dataIn(result: NodeResult): unknown {
 /** Returns the JSON value of a response that was read completely; `undefined` for a file, and for what is no JSON. */
 export function bodyOf({ body }: NodeResponse): unknown {
   return Buffer.isBuffer(body) ? parseJson(body) : undefined
+}
+
+export const OF_NODE: NodeOrigin = {
+  kind: 'node',
+  isPersonal: false,
+  age: 0,
+  rows: undefined,
+  namesFailedNodes: false,
+  isProblem: false,
 }

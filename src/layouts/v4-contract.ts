@@ -2,6 +2,7 @@
  * The v4 contract in front of nodes of the v4 layout: one call for a request, with the same path and parameters. The
  * response stays as it is, so a client gets the bytes of the node.
  */
+
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { Endpoint, PassesOnTo } from '../contracts/endpoint.ts'
@@ -18,7 +19,7 @@ import {
   type PassedOnTo,
 } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
-import { OF_NODE, PROBLEM_TYPE, type RowRanges } from '../core/response.ts'
+import { PROBLEM_TYPE, type RowRanges } from '../core/response.ts'
 import { ownField, ownText, parseJson } from '../core/values.ts'
 import {
   createNeededRead,
@@ -29,6 +30,7 @@ import {
   fillPath,
   formatBody,
   layoutRules,
+  OF_NODE,
   type TranslatedResponse,
   versionIn,
 } from './dialect.ts'

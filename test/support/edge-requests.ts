@@ -23,8 +23,8 @@ import {
   type JoinedOrigin,
   NO_PARTS,
   type NodeOrigin,
-  OF_NODE,
 } from '../../src/core/response.ts'
+import { OF_NODE } from '../../src/layouts/dialect.ts'
 
 export function recordOf(id: `GET ${string}`): ReadEndpoint
 export function recordOf(id: `${WriteMethod} ${string}`): WriteEndpoint

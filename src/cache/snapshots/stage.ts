@@ -10,7 +10,14 @@ import { type CollectionRequest, DEFAULT_LIMIT, type PageWindow } from '../../co
 import { OUTAGE } from '../../core/cache.ts'
 import { isNodeFailure } from '../../core/envelope.ts'
 import { createNoClient, type EdgeRead, type Handler, NO_COST } from '../../core/request.ts'
-import { type EdgeResponse, isCut, isPartial, type ReadResponse, type SnapshotResponse } from '../../core/response.ts'
+import {
+  type CacheableResponse,
+  type EdgeResponse,
+  isPartial,
+  partsOf,
+  type ReadResponse,
+  type SnapshotResponse,
+} from '../../core/response.ts'
 import type { Lookup } from '../../core/stored-response.ts'
 import { timeLimitOf, withTimeout } from '../../core/timing.ts'
 import { arrivalLimitOf } from '../call-nodes.ts'
@@ -216,4 +223,9 @@ function isServed(lookup: Lookup, { request, snapshot, target: { policy } }: Der
 /** Returns the page that a request asks for. The node refuses values that are no numbers. */
 function windowOf({ query: { offset, limit } }: EdgeRead): PageWindow {
   return { offset: Number(offset) || 0, limit: Number(limit) || DEFAULT_LIMIT }
+}
+
+/** Whether it lacks the rows of agents that would cost too many calls. */
+function isCut({ origin }: CacheableResponse): boolean {
+  return partsOf(origin).completeness === 'cut'
 }

@@ -15,10 +15,9 @@ import type {
 import v3 from '../../contracts/v3/texts.json' with { type: 'json' }
 import { jsonInTurns } from '../../core/long-values.ts'
 import type { NodeResponse } from '../../core/node-call.ts'
-import { OF_NODE } from '../../core/response.ts'
 import { inTurns } from '../../core/turns.ts'
 import { ownEntry } from '../../core/values.ts'
-import type { Answer } from '../dialect.ts'
+import { type Answer, OF_NODE } from '../dialect.ts'
 import { listOf } from './build-call.ts'
 import type { Problem, Success } from './content.ts'
 import { type Conversation, NO_ROWS, type Reply, unreadable } from './conversation.ts'

@@ -2,6 +2,7 @@
  * Recorded collections of the v4 contract with recorded queries of them: what the edge computes for a query from all
  * rows must be what the manager has answered.
  */
+
 import { compilePolicy } from '../../../src/cache/policy.ts'
 import { derivationOf, rowSourceOf, V3_READS } from '../../../src/cache/snapshots/derivation.ts'
 import { readCollection } from '../../../src/cache/snapshots/read-collection.ts'
@@ -11,7 +12,8 @@ import { CollectionError } from '../../../src/collections/request.ts'
 import type { Endpoint } from '../../../src/contracts/endpoint.ts'
 import { v4Contract } from '../../../src/contracts/v4/index.ts'
 import type { EdgeRead } from '../../../src/core/request.ts'
-import { type EnvelopeResponse, OF_NODE } from '../../../src/core/response.ts'
+import type { EnvelopeResponse } from '../../../src/core/response.ts'
+import { OF_NODE } from '../../../src/layouts/dialect.ts'
 import { type ContractExchange, isRefusal } from './exchanges.ts'
 
 /** A request and its response; the members that the recordings of both kinds share. */

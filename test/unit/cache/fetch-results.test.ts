@@ -2,8 +2,9 @@ import { Readable } from 'node:stream'
 import t from 'tap'
 import { type CachePorts, storeResponse } from '../../../src/cache/call-nodes.ts'
 import type { CacheTarget } from '../../../src/cache/key.ts'
-import { type EdgeResponse, OF_NODE } from '../../../src/core/response.ts'
+import type { EdgeResponse } from '../../../src/core/response.ts'
 import type { Lookup, TagEpochs } from '../../../src/core/stored-response.ts'
+import { OF_NODE } from '../../../src/layouts/dialect.ts'
 import { edgeRequest, joinedResponse, jsonResponse, lifetimes, success } from '../../support/edge-requests.ts'
 
 const epochs: TagEpochs = { generation: 'g', epochs: ['0~0'], fenced: false }

@@ -2,7 +2,8 @@ import t from 'tap'
 import { v4Contract } from '../../../src/contracts/v4/index.ts'
 import { isStale } from '../../../src/core/cache.ts'
 import { EdgeError, type ErrorCode } from '../../../src/core/errors.ts'
-import { type EdgeResponse, OF_NODE } from '../../../src/core/response.ts'
+import type { EdgeResponse } from '../../../src/core/response.ts'
+import { OF_NODE } from '../../../src/layouts/dialect.ts'
 import {
   bodyOf,
   cacheStatusOf,

@@ -3,8 +3,8 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { isStorable } from '../../../src/cache/storable.ts'
 import { errorNumberOf, etagOf, readEnvelopeInTurns } from '../../../src/core/envelope.ts'
-import { OF_NODE } from '../../../src/core/response.ts'
 import { TRANSIENT_ERRORS } from '../../../src/join/proxy-errors.ts'
+import { OF_NODE } from '../../../src/layouts/dialect.ts'
 import { nodeResponse } from '../../support/edge-requests.ts'
 
 const read = (text: string) => readEnvelopeInTurns(Buffer.from(text))

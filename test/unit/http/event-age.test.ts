@@ -1,8 +1,10 @@
 /** The event of a request has the age of its response, as `Age` has it: served, fetched, made of marked parts, or repeated. */
+
 import t from 'tap'
 import { OUTAGE } from '../../../src/core/cache.ts'
 import type { RequestEvent } from '../../../src/core/events.ts'
-import { type EdgeResponse, NO_PARTS, OF_NODE } from '../../../src/core/response.ts'
+import { type EdgeResponse, NO_PARTS } from '../../../src/core/response.ts'
+import { OF_NODE } from '../../../src/layouts/dialect.ts'
 import { eventually } from '../../support/eventually.ts'
 import { storedResponse } from '../../support/stored-response.ts'
 import { cachedResponse, repeating, startServer, uncachedResponse } from './test-server.ts'

@@ -1,4 +1,5 @@
 /** The HTTP server of an edge on a real socket, with a small handler as its pipeline, and a client for it. */
+
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, type IncomingHttpHeaders, request as send } from 'node:http'
@@ -15,7 +16,6 @@ import {
   type EdgeResponse,
   type EnvelopeResponse,
   envelopeOfStored,
-  OF_NODE,
   type StoredOrigin,
 } from '../../../src/core/response.ts'
 import { createAuthenticator } from '../../../src/http/admit.ts'
@@ -25,8 +25,13 @@ import { createHttp, createUrlResolver, type HttpOptions, type ResolveUrl } from
 import type { RateLimits } from '../../../src/http/rate-limit.ts'
 import { requestLog } from '../../../src/http/request-events.ts'
 import { v3Contract } from '../../../src/http/v3.ts'
-import type { ListenerOptions, ListenerSettings } from '../../../src/listener/listener.ts'
-import { createListener, type Listener } from '../../../src/listener/listener.ts'
+import { OF_NODE } from '../../../src/layouts/dialect.ts'
+import {
+  createListener,
+  type Listener,
+  type ListenerOptions,
+  type ListenerSettings,
+} from '../../../src/listener/listener.ts'
 import { createEdgeEvents } from '../../../src/telemetry/events.ts'
 import { storedResponse } from '../../support/stored-response.ts'
 import { observeConnections } from './settled.ts'

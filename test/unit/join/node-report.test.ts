@@ -1,8 +1,8 @@
 import t from 'tap'
-import { OF_NODE } from '../../../src/core/response.ts'
 import { formatClusterStatus } from '../../../src/join/cluster-status.ts'
 import { fetchPart } from '../../../src/join/node-part.ts'
 import { NodeReport } from '../../../src/join/node-report.ts'
+import { OF_NODE } from '../../../src/layouts/dialect.ts'
 import { edgeRequest } from '../../support/edge-requests.ts'
 import { storedResponse } from '../../support/stored-response.ts'
 

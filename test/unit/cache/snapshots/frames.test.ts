@@ -1,11 +1,13 @@
 /** The rows of the v4 contract, and the text around them, have the bytes of the node. */
+
 import t from 'tap'
 import { readCollection, type SnapshotRefusedError } from '../../../../src/cache/snapshots/read-collection.ts'
 import { answerInFrame, readParts } from '../../../../src/collections/queried-rows.ts'
 import { v4Sources } from '../../../../src/collections/v4-sources.ts'
 import { v4Contract } from '../../../../src/contracts/v4/index.ts'
 import type { EdgeRead } from '../../../../src/core/request.ts'
-import { type EnvelopeResponse, OF_NODE } from '../../../../src/core/response.ts'
+import type { EnvelopeResponse } from '../../../../src/core/response.ts'
+import { OF_NODE } from '../../../../src/layouts/dialect.ts'
 
 const endpoint = v4Contract.find(({ path }) => path === '/cluster/nodes')
 const request = { kind: 'read', endpoint, params: {}, query: {} } as unknown as EdgeRead
