@@ -41,6 +41,10 @@ export const consolePlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { e
 
 export function consolePart(view: EdgeView, recorders: Recorders, folder: string | undefined): OperationsPart {
   return (app) => {
+    app.addHook('preHandler', async ({ caller }) => {
+      // The page and the sign-in need no caller.
+      if (caller !== undefined) recorders.recordStages()
+    })
     registerAccountRoute(app, view)
     registerLiveRoutes(app, view, recorders)
     registerNodeRoutes(app, view, recorders)

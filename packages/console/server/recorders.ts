@@ -14,7 +14,12 @@ export interface Recorders {
   readonly tail: LiveTail
   readonly records: Pick<RequestRecords, 'find'>
   readonly joins: Pick<RecentJoins, 'last'>
+  /** To be called when an operator uses the console: records the stages of the requests of the next minutes. */
+  recordStages(): void
 }
+
+/** To record the stages of a miss costs as much CPU time as its checks, and only operators read them. */
+const STAGES_MS = 10 * 60_000
 
 /** Records from now on, and adds to the report of this replica, until `close`. */
 export function createRecorders({ name, cluster, events, report }: EdgeView): Recorders & { close(): void } {
@@ -27,15 +32,21 @@ export function createRecorders({ name, cluster, events, report }: EdgeView): Re
   const callers = new CallerCounts()
   const costs = new ConsoleCosts(requests, callers)
   const ends = [traffic, records, joins, history, callers].map((listeners) => events.on(listeners))
-  events.recordStages(records.recordStages)
+  let timer: NodeJS.Timeout | undefined
+  const recordStages = (): void => {
+    timer ??= setTimeout(() => events.recordStages(undefined), STAGES_MS).unref()
+    timer.refresh()
+    events.recordStages(records.recordStages)
+  }
   report({ rates: traffic.rates, joined: joins.last, costs, events: history })
   const close = (): void => {
     for (const end of ends) end()
+    clearTimeout(timer)
     events.recordStages(undefined)
     tail.close()
     records.close()
     traffic.stop()
     history.stop()
   }
-  return { traffic, tail, records, joins, history, costs, close }
+  return { traffic, tail, records, joins, history, costs, recordStages, close }
 }

@@ -1,4 +1,4 @@
-/** A read that no stored response answered has its stages in the console, in both contracts. */
+/** While the console is in use, a read that no stored response answered has its stages there, in both contracts. */
 import t from 'tap'
 import type { RequestDetails } from '../../../packages/console/server/request-types.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
@@ -22,6 +22,15 @@ t.test('each read that is no hit has stages', async (t) => {
   const login = await fetch(`${edge.secondUrl}/security/user/authenticate?raw=true`, { method: 'POST', headers: basic })
   const token = { authorization: `Bearer ${await login.text()}` }
   const operator = { authorization: edge.authorization('operator') }
+  const details = async (response: Response): Promise<RequestDetails> => {
+    await response.arrayBuffer()
+    const id = response.headers.get('x-request-id') ?? ''
+    const found = await fetch(`${edge.operationsUrl}/api/requests/${id}`, { headers: operator })
+    return (await found.json()) as RequestDetails
+  }
+  const unused = await details(await fetch(`${edge.url}/agents?search=first`, { headers: basic }))
+  t.strictSame(unused.stages, [], 'no stages before the first use of the console')
+  t.equal(unused.calls.length, 1, 'the call is recorded all the same')
   let misses = 0
   let withCalls = 0
   for (const [contract, base, headers] of [
@@ -36,11 +45,10 @@ t.test('each read that is no hit has stages', async (t) => {
       }
       const path = record.path.replaceAll(/:([a-z_]+)/g, (_, name: string) => values[name] ?? name)
       const response = await fetch(`${base}${path}`, { headers })
-      await response.arrayBuffer()
-      if (!/fwd=(?:uri-miss|bypass|vary-miss)/.test(response.headers.get('cache-status') ?? '')) continue
-      const id = response.headers.get('x-request-id') ?? ''
-      const found = await fetch(`${edge.operationsUrl}/api/requests/${id}`, { headers: operator })
-      const { stages, calls, request } = (await found.json()) as RequestDetails
+      const isMiss = /fwd=(?:uri-miss|bypass|vary-miss)/.test(response.headers.get('cache-status') ?? '')
+      if (!isMiss) await response.arrayBuffer()
+      if (!isMiss) continue
+      const { stages, calls, request } = await details(response)
       if (request.cache !== 'miss') continue
       misses += 1
       t.ok(stages.length > 0, `${record.method} ${path}: ${stages.length} stages`)

@@ -240,6 +240,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       tail,
       records,
       joins: { last: () => [] },
+      recordStages: nothing,
     },
     resolve('dist/console'),
   )

@@ -65,7 +65,7 @@ function Details({ data }: { readonly data: RequestDetails }) {
         <p class="quiet">
           {request.cache === 'hit'
             ? 'None. A prepared hit measures the duration only.'
-            : 'Not recorded any more: a replica keeps those of its latest requests only.'}
+            : 'Not recorded: a replica records stages while the console is in use, and keeps the latest.'}
         </p>
       ) : (
         <Stages stages={stages} total={request.ms} id={request.id} />
