@@ -4,7 +4,6 @@
  * authorises every request itself. The roles of the edge decide about the operations of the edge: all users have one role,
  * and those that the settings name have further ones.
  */
-import type { ClaimedToken } from '../core/access.ts'
 import { createCounters } from '../core/counters.ts'
 import { EdgeError } from '../core/errors.ts'
 import { systemClock } from '../core/timing.ts'
@@ -13,6 +12,7 @@ import type { Access, AccessOptions, AuthResult, PassthroughUsers, Recheck } fro
 import { createLoginAttempts, type LoginAttempts } from './login-attempts.ts'
 import { LoginQueue, PasswordLogins } from './logins.ts'
 import { type CustomRoles, NO_PERMISSIONS, type RoleAssignment, type Roles, resolvePermissions } from './roles.ts'
+import type { ClaimedToken } from './stored-acceptances.ts'
 import { parseToken, SUBJECT_PATTERN } from './tokens.ts'
 
 /** A node answers four or five calls per second; half of that stays free for requests of users that are logged in. */
@@ -125,7 +125,7 @@ const INVALID: AuthResult = { ok: false, reason: 'invalid' }
 
 /**
  * Adds the manager's tokens, for the v4 contract. The node that has issued a token is the only one that can check
- * it, so the edge asks it, and remembers the answer for a short time (cache/accepted-tokens.ts). The claims of a token
+ * it, so the edge asks it, and remembers the answer for a short time (access/accepted-tokens.ts). The claims of a token
  * are foreign input until the node has accepted it. `access` checks names and passwords, for logins.
  */
 export function createManagerTokenAccess(access: Access, ports: ManagerTokenPorts): Access {

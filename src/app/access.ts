@@ -2,6 +2,8 @@
  * Builds authentication and authorisation from the configuration, and connects the manager's own users and tokens with the nodes
  * that issue and check them.
  */
+
+import { type AcceptedTokens, latestIssueOf } from '../access/accepted-tokens.ts'
 import type { Access } from '../access/access.ts'
 import { createAccess } from '../access/index.ts'
 import { createLoginAttempts } from '../access/login-attempts.ts'
@@ -13,7 +15,6 @@ import {
 } from '../access/passthrough-access.ts'
 import type { ExternalIssuerSettings } from '../access/token-issuers.ts'
 import type { VerifyPassword } from '../access/users-file.ts'
-import { type AcceptedTokens, latestIssueOf } from '../cache/accepted-tokens.ts'
 import type { Config } from '../config/schema.ts'
 import { permissions } from '../contracts/index.ts'
 import type { HasEnded } from '../core/access.ts'

@@ -1,14 +1,14 @@
 /** Builds the cache from the configuration: its store, its stages and the endpoints of `/cache`. */
 
 import { hash } from 'node:crypto'
-import { AcceptedTokens } from '../cache/accepted-tokens.ts'
-import { CallerRights } from '../cache/caller-rights.ts'
+import { AcceptedTokens } from '../access/accepted-tokens.ts'
+import { CallerRights } from '../access/caller-rights.ts'
+import { createRecheckPace } from '../access/recheck-pace.ts'
 import { type CacheStages, createCache } from '../cache/index.ts'
 import type { KeySettings } from '../cache/key.ts'
 import { type LifetimesOf, ttlOf } from '../cache/lifetimes.ts'
 import { type CacheOperationsPorts, disabledCache } from '../cache/operations.ts'
 import { policyByName, purgeAfterLayoutChange } from '../cache/purge.ts'
-import { createRecheckPace } from '../cache/recheck-pace.ts'
 import type { AcquireWriteLock } from '../cache/stores/contract.ts'
 import { createMemoryStore, type MemoryStore } from '../cache/stores/memory-store.ts'
 import { createRedisStore, type RedisStore } from '../cache/stores/redis-store.ts'

@@ -1,4 +1,5 @@
 /** Builds the ports for clients: a listener and an HTTP application for each contract. */
+
 import type { Access } from '../access/access.ts'
 import type { Contract } from '../contracts/endpoint.ts'
 import { rightsNeeded } from '../contracts/v4/index.ts'

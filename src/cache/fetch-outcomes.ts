@@ -1,6 +1,5 @@
 /** How the last fetch of each response ended, which decides whether the next one is awaited, and when it begins. */
-
-import { errorNumberOf, OWNER_UNKNOWN } from '../core/envelope.ts'
+import { errorNumberOf, isOutageFailure } from '../core/envelope.ts'
 import { growingLru } from '../core/recently-used.ts'
 import type { Lookup } from '../core/stored-response.ts'
 import type { CachePorts, FetchResult, ReadContext } from './call-nodes.ts'
@@ -89,26 +88,4 @@ export class FetchOutcomes {
     if (lookup.kind !== 'hit') return
     this.#refusedUntil.set(target.key, this.#clock() + Math.max(0, usualLifetime(lookup.response) - lookup.age))
   }
-}
-
-/**
- * Those by which no node that could answer does: the edge reaches none, the master does not say to which one an agent reports
- * (931), or the asked one reaches no other one. A timeout (922) and the limit of 10 s (3021) show that of one call only.
- */
-const OUTAGE_FAILURES: ReadonlySet<number> = new Set([
-  920,
-  924,
-  OWNER_UNKNOWN,
-  3000,
-  3009,
-  3012,
-  3016,
-  3018,
-  3020,
-  3022,
-  3023,
-])
-
-export function isOutageFailure(error: number): boolean {
-  return OUTAGE_FAILURES.has(error)
 }

@@ -1,13 +1,12 @@
 /** Serves stored responses beyond their time, because the nodes fail or are late. */
 
 import { type CacheStatus, OUTAGE } from '../core/cache.ts'
-import { errorNumberOf, nodeFailureOf, OWNER_UNKNOWN } from '../core/envelope.ts'
+import { errorNumberOf, isOutageFailure, nodeFailureOf, OWNER_UNKNOWN } from '../core/envelope.ts'
 import { nodeOf } from '../core/request.ts'
 import type { ReadResponse } from '../core/response.ts'
 import type { AgedResponse } from '../core/stored-response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { type FetchResult, lifetimesOf, type ReadContext } from './call-nodes.ts'
-import { isOutageFailure } from './fetch-outcomes.ts'
 import { lateAfter } from './late-fetches.ts'
 import { staleRuleOf } from './lifetimes.ts'
 import type { ReadPath } from './read-path.ts'

@@ -91,18 +91,6 @@ export interface TokenSubject {
   readonly roles: readonly number[]
 }
 
-/** A token of the manager whose claims were read, but not verified. */
-export interface ClaimedToken extends TokenSubject {
-  readonly text: string
-  /** The node that can have issued it. */
-  readonly node: string
-  /** The same text for all tokens with equal claims but for their times. */
-  readonly series: string
-  /** Milliseconds since 1970, in whole seconds. */
-  readonly issuedAt: number
-  readonly expiresAt: number
-}
-
 /**
  * Whether a write through the edge has ended a token. `issuedAt`, in milliseconds since 1970 by the clock of a replica: of a
  * login through the edge, when the login was sent, so that no write that ended later is missed; of any other token, the latest

@@ -168,6 +168,28 @@ export function nodeFailureOf(fault: unknown): number | undefined {
   return isOfMaster || NODE_FAILURES.has(fault.code) ? fault.code : undefined
 }
 
+/**
+ * Those by which no node that could answer does: the edge reaches none, the master does not say to which one an agent reports
+ * (931), or the asked one reaches no other one. A timeout (922) and the limit of 10 s (3021) show that of one call only.
+ */
+const OUTAGE_FAILURES: ReadonlySet<number> = new Set([
+  920,
+  924,
+  OWNER_UNKNOWN,
+  3000,
+  3009,
+  3012,
+  3016,
+  3018,
+  3020,
+  3022,
+  3023,
+])
+
+export function isOutageFailure(error: number): boolean {
+  return OUTAGE_FAILURES.has(error)
+}
+
 /** The node answers, but its daemons are not ready yet. Clients wait until these errors end. */
 const NOT_READY_ERRORS: ReadonlySet<number> = new Set([1013, 1014, 1017, 1018, 1019])
 

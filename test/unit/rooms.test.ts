@@ -54,7 +54,8 @@ const table: Readonly<Record<string, Room>> = {
     ],
   },
   access: {
-    rooms: ['core', 'file-watcher'],
+    // What the manager says of its users' tokens and rights is in the store of the cache.
+    rooms: ['core', 'file-watcher', 'cache/stores/contract', 'cache/stores/epochs'],
     packages: ['@node-rs/bcrypt', 'jose', 'undici'],
     never: ['node:http', 'node:https', 'node:net'],
   },

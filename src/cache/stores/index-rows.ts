@@ -1,9 +1,9 @@
 /** Rows of the index in Redis, as Redis stores them and as this process remembers them. */
 
 import type { StoredResponseInfo } from '../../core/cache.ts'
-import { isObject } from '../../core/values.ts'
+import { isObject, isStringArray } from '../../core/values.ts'
 import type { EntryCodec } from './entry-codec.ts'
-import { isNumber, isResponseInfo, isStringArray } from './redis-entries.ts'
+import { isNumber, isResponseInfo } from './redis-entries.ts'
 
 /** Texts that are remembered, so that rows share them. Most rows have the same group, endpoint, scope and tags. */
 const MAX_SHARED_TEXTS = 4096

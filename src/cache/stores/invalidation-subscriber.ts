@@ -3,11 +3,10 @@
  * carry the generation and a sequence number. After a gap, this replica discards all epochs that it knows.
  */
 
-import { isObject, parseJson } from '../../core/values.ts'
+import { isObject, isStringArray, parseJson } from '../../core/values.ts'
 import { redisChannels, type StoreEvent } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
 import { isPurgeTag, type KnownEpochs } from './epochs.ts'
-import { isStringArray } from './redis-entries.ts'
 
 interface Message {
   /** Generation, and sequence of invalidations. */

@@ -2,7 +2,7 @@
 
 import type { StoredResponseInfo } from '../../core/cache.ts'
 import { STORED_FIELDS, StoredForms, type StoredKind, type StoredTimes } from '../../core/stored-response.ts'
-import { isObject } from '../../core/values.ts'
+import { isObject, isStringArray } from '../../core/values.ts'
 import { type OnStoreEvent, redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
 import type { BytesKey, SharedParts } from './contract.ts'
@@ -137,10 +137,6 @@ export function isResponseInfo(value: unknown): value is StoredResponseInfo {
   if (!isObject(value)) return false
   const { url, group, endpoint, scope, tags } = value
   return [url, group, endpoint, scope].every((text) => typeof text === 'string') && isStringArray(tags)
-}
-
-export function isStringArray(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((each) => typeof each === 'string')
 }
 
 export function isNumber(value: unknown): value is number {

@@ -2,7 +2,7 @@
  * The database tables of the manager, written down a second time and independently of `src/collections/sources.ts`: a field that
  * one of the two files lacks or spells differently is a difference.
  */
-import { type EngineTable, engineTables } from '../../../support/engine/tables.ts'
+import { type EngineTable, engineTables, type TableName } from '../../../support/engine/tables.ts'
 
 export type ColumnKind = 'text' | 'number' | 'date' | 'day' | 'status' | 'label' | 'list'
 
@@ -32,36 +32,30 @@ export interface Parameter {
   readonly everything?: string
 }
 
-/** `size#` is a number, `mtime@` a day, `lastKeepAlive@@` a date; everything else is text. */
-function columns(names: string): Readonly<Record<string, ColumnKind>> {
-  const kindOf = (name: string): ColumnKind =>
-    name.endsWith('@@') ? 'date' : name.endsWith('@') ? 'day' : name.endsWith('#') ? 'number' : 'text'
-  return Object.fromEntries(names.split(/\s+/).map((name) => [name.replace(/[@#]+$/, ''), kindOf(name)]))
+/** The engine of the recorded exchanges has the same columns. */
+function ofEngine(name: TableName): Pick<Table, 'columns' | 'order'> {
+  const { columns, order, dates = [] }: EngineTable = engineTables[name]
+  const kinds = Object.entries(columns).map(([column, { type, epoch }]): [string, ColumnKind] => {
+    if (epoch) return [column, 'day']
+    return [column, dates.includes(column) ? 'date' : type === 'INTEGER' ? 'number' : 'text']
+  })
+  const { field: column, descending } = order
+  return { columns: Object.fromEntries(kinds), order: { column, ...(descending && { descending }) } }
 }
 
-/** The engine of the recorded exchanges has the same inventories. */
 const inventories = Object.fromEntries(
   Object.entries<EngineTable>(engineTables)
     .filter(([, { nested }]) => nested === 'inventory')
-    .map(([name, table]): [string, Table] => {
-      const kinds = Object.entries(table.columns).map(([column, { type }]): [string, ColumnKind] => {
-        return [column, type === 'INTEGER' ? 'number' : 'text']
-      })
-      return [name, { columns: Object.fromEntries(kinds), order: { column: table.order.field }, nested: true }]
-    }),
+    .map(([name]): [string, Table] => [name, { ...ofEngine(name as TableName), nested: true }]),
 )
+
+function texts(names: string): Table['columns'] {
+  return Object.fromEntries(names.split(/\s+/).map((name) => [name, 'text']))
+}
 
 export const tables: Readonly<Record<string, Table>> = {
   agents: {
-    columns: {
-      ...columns(
-        'id# name ip registerIP manager node_name mergedSum configSum os.arch os.build os.codename os.major os.minor',
-      ),
-      ...columns('os.name os.platform os.uname os.version lastKeepAlive@@ dateAdd@@'),
-      version: 'label',
-      status: 'status',
-      group: 'list',
-    },
+    columns: { ...ofEngine('agents').columns, version: 'label', status: 'status', group: 'list' },
     order: { column: 'id' },
     sortedBy: {
       status: ['"lastKeepAlive"'],
@@ -73,25 +67,21 @@ export const tables: Readonly<Record<string, Table>> = {
     alwaysSelected: ['id'],
     parameters: { status: { everything: 'all' }, older_than: { olderThan: ['lastKeepAlive', 'dateAdd'] } },
   },
-  syscheck: {
-    columns: columns('file type uname gname uid gid perm md5 sha1 sha256 size# inode# date@ mtime@'),
-    order: { column: 'mtime' },
-    parameters: { hash: { anyOf: ['md5', 'sha1', 'sha256'] } },
-  },
+  syscheck: { ...ofEngine('syscheck'), parameters: { hash: { anyOf: ['md5', 'sha1', 'sha256'] } } },
   rootcheck: {
-    columns: columns('event pci cis status oldDay@ readDay@'),
-    order: { column: 'readDay', descending: true },
+    ...ofEngine('rootcheck'),
     parameters: { status: { values: ['outstanding', 'solved'], code: 1603, everything: 'all' } },
   },
   sca: {
-    columns: columns(
-      'policy_id name description references hash_file start_scan end_scan total_checks# pass# fail# invalid# score#',
-    ),
+    columns: { ...ofEngine('sca').columns, ...texts('start_scan end_scan') },
     order: { column: 'policy_id', descending: true },
   },
   scaChecks: {
-    columns: columns(`id# policy_id title description rationale remediation file process directory registry command
-      references result status reason condition compliance rules`),
+    columns: {
+      id: 'number',
+      ...texts(`policy_id title description rationale remediation file process directory registry command references
+        result status reason condition compliance rules`),
+    },
     order: { column: 'policy_id', descending: true },
   },
   ...inventories,

@@ -121,7 +121,7 @@ function wholeOf(tag: Tag): Tag {
   return tag.replaceAll(/\{[^}]*\}/g, '*')
 }
 
-/** The accepted tokens of the manager's users (cache/stored-acceptances.ts) are stored with these tags. */
+/** The accepted tokens of the manager's users (access/stored-acceptances.ts) are stored with these tags. */
 const OF_TOKENS: ReadonlySet<Tag> = new Set(['rights', 'tokens:{caller}'])
 
 function hasTag(record: Endpoint, tag: Tag): boolean {

@@ -1,6 +1,6 @@
 /** How often accepted tokens are checked again, by the series in use and by the calls that the node still answers. */
 import t from 'tap'
-import { createRecheckPace } from '../../../src/cache/recheck-pace.ts'
+import { createRecheckPace } from '../../../src/access/recheck-pace.ts'
 
 t.test('while reads wait, checks take a ninth of the calls per minute, otherwise a third', async (t) => {
   let now = 0

@@ -4,16 +4,15 @@
  * make it receive and check the body. The node decides about each request that is passed on, and in doubt it is.
  */
 
+import type { BytesKey, BytesLookup, EpochStore } from '../cache/stores/contract.ts'
+import { epochsText } from '../cache/stores/epochs.ts'
 import { type EdgeError, Problem } from '../core/errors.ts'
 import type { Caller } from '../core/request.ts'
 import { REFUSED_BY_RIGHTS } from '../core/response.ts'
 import { bytesOf } from '../core/stored-response.ts'
 import { withTimeout } from '../core/timing.ts'
-import { isObject, parseJson } from '../core/values.ts'
+import { isObject, isStringArray, parseJson } from '../core/values.ts'
 import { RIGHTS_TAG, tagsOfUser } from './stored-acceptances.ts'
-import type { BytesKey, BytesLookup, EpochStore } from './stores/contract.ts'
-import { epochsText } from './stores/epochs.ts'
-import { isStringArray } from './stores/redis-entries.ts'
 
 /** A request waits this long for the node, in milliseconds. The client sends its body meanwhile. */
 const MAX_WAIT_MS = 2_000

@@ -1,11 +1,11 @@
 /** How many calls to the node the tokens of the manager's users cost, and that no token counts as accepted that is not. */
 import t from 'tap'
+import { AcceptedTokens } from '../../../src/access/accepted-tokens.ts'
 import { createEndedTokens } from '../../../src/access/ended-tokens.ts'
+import { createRecheckPace } from '../../../src/access/recheck-pace.ts'
 import { createRevocationList } from '../../../src/access/revocations.ts'
-import { AcceptedTokens } from '../../../src/cache/accepted-tokens.ts'
-import { createRecheckPace } from '../../../src/cache/recheck-pace.ts'
+import type { ClaimedToken } from '../../../src/access/stored-acceptances.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
-import type { ClaimedToken } from '../../../src/core/access.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 
 const SECOND = 1000

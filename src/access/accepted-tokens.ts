@@ -9,23 +9,24 @@
  * master accepts one token, each genuine one of its series that was issued at the same time or later is good as well.
  */
 
-import type { ClaimedToken, HasEnded } from '../core/access.ts'
+import type { BytesLookup } from '../cache/stores/contract.ts'
+import { epochsText } from '../cache/stores/epochs.ts'
+import type { HasEnded } from '../core/access.ts'
+import { isOutageFailure } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { faultRules, type NodeFault } from '../core/node-faults.ts'
 import { growingLru } from '../core/recently-used.ts'
 import { type Clock, systemClock, withTimeout } from '../core/timing.ts'
 import { ownField } from '../core/values.ts'
-import { isOutageFailure } from './fetch-outcomes.ts'
 import {
   acceptedIn,
+  type ClaimedToken,
   issuedAtIn,
   type Place,
   StoredAcceptances,
   type StoredAcceptancesOptions,
   tagsOfUser,
 } from './stored-acceptances.ts'
-import type { BytesLookup } from './stores/contract.ts'
-import { epochsText } from './stores/epochs.ts'
 
 /** Users whose last login is remembered. */
 const MAX_LOGINS = 10_000

@@ -4,18 +4,30 @@
  */
 
 import { createHmac } from 'node:crypto'
-import type { ClaimedToken } from '../core/access.ts'
+import type { BytesKey, BytesLookup, EpochStore, NewEntry } from '../cache/stores/contract.ts'
+import type { TokenSubject } from '../core/access.ts'
 import { bytesOf, type StoredBytes } from '../core/stored-response.ts'
 import type { Clock } from '../core/timing.ts'
 import { ownField, parseJson } from '../core/values.ts'
 import type { RecheckPace } from './recheck-pace.ts'
-import type { BytesKey, BytesLookup, EpochStore, NewEntry } from './stores/contract.ts'
 
 /** What writes invalidate that end tokens: of any user, or of one (contracts/v4/security.ts). */
 export const RIGHTS_TAG = 'rights'
 const USER_TAG = 'tokens:'
 /** No write invalidates this tag: a genuine token stays genuine. */
 const GENUINE_TAGS = ['tokens'] as const
+
+/** A token of the manager whose claims were read, but not verified. */
+export interface ClaimedToken extends TokenSubject {
+  readonly text: string
+  /** The node that can have issued it. */
+  readonly node: string
+  /** The same text for all tokens with equal claims but for their times. */
+  readonly series: string
+  /** Milliseconds since 1970, in whole seconds. */
+  readonly issuedAt: number
+  readonly expiresAt: number
+}
 
 /** Where a token and its series are stored. */
 export interface Place extends Pick<ClaimedToken, 'issuedAt' | 'expiresAt'> {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { CallerRights } from '../../../src/cache/caller-rights.ts'
+import { CallerRights } from '../../../src/access/caller-rights.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import type { Caller } from '../../../src/core/request.ts'
 
