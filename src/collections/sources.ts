@@ -1,6 +1,7 @@
 /**
  * The collections of the manager as data: the vocabulary of a source, then one entry per collection with its fields,
  * kinds, default sort and filters. One algorithm (collect.ts) serves all of them.
+ * Over 200 lines: a table of collections.
  */
 import type { Collection } from '../contracts/endpoint.ts'
 import {

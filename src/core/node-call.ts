@@ -1,3 +1,4 @@
+/** What calls to nodes are made of, and what the edge knows of nodes. Over 200 lines: the vocabulary of calls to nodes. */
 import type { Readable } from 'node:stream'
 import type { Priority } from '../contracts/endpoint.ts'
 import type { Failure, NodeFault } from './node-faults.ts'

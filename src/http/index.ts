@@ -2,15 +2,17 @@
  * The HTTP server: Fastify with one route for each endpoint of the catalogue. A request runs through admission →
  * validation → pipeline → reply. A hook in front of admission answers repeated cache hits.
  */
+
 import caching from '@fastify/caching'
-import Fastify, {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyPluginAsync,
-  type FastifyReply,
-  type FastifyRequest,
-  type FastifyServerOptions,
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  FastifyPluginAsync,
+  FastifyReply,
+  FastifyRequest,
+  FastifyServerOptions,
 } from 'fastify'
+import Fastify from 'fastify'
 import type { Endpoint, ReadEndpoint } from '../contracts/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { NamedRead } from '../core/node-call.ts'
@@ -19,7 +21,8 @@ import { newRequestId } from '../core/request-ids.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import type { RecordStages } from '../core/trace.ts'
 import { hasBody } from '../listener/reject.ts'
-import { commonHeaders, preferencesOf, represent } from '../representation/represent.ts'
+import { commonHeaders } from '../representation/headers.ts'
+import { preferencesOf, represent } from '../representation/represent.ts'
 import { type Authenticator, authorise, createAdmission, type RefusalByRights } from './admit.ts'
 import { completeBody, registerBodyParser } from './body.ts'
 import type { BodyBudget } from './body-budget.ts'

@@ -4,13 +4,15 @@
  * for the URL with verified credentials gets it without validation and pipeline, as long as it is still a fresh hit of the
  * local tier. Any other request continues with the next hook, which decides everything again.
  */
+
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 import type { EdgeResponse, EnvelopeResponse, StoredOrigin } from '../core/response.ts'
 import { hasBody } from '../listener/reject.ts'
-import { commonHeaders, preferencesOf, representCached } from '../representation/represent.ts'
+import { commonHeaders } from '../representation/headers.ts'
+import { preferencesOf, representCached } from '../representation/represent.ts'
 import { type Authenticator, missingPermission } from './admit.ts'
 import type { ValidatedUrl } from './edge-request.ts'
 import { type EventNames, eventNamesOf, eventOfHit, type RequestEventListener } from './request-events.ts'

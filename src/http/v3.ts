@@ -1,11 +1,12 @@
 /** The v3 contract: paths in any case, texts as values, and errors as `{error, message}` with a code for each fault. */
+
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contracts/endpoint.ts'
 import { describedBody } from '../core/endpoint-names.ts'
 import { EdgeError, errorTable, Problem, SUGGESTION_HEADER } from '../core/errors.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
+import { JSON_TYPE, PROBLEM_CONTENT } from '../representation/headers.ts'
 import { pretty } from '../representation/pretty.ts'
-import { JSON_TYPE, PROBLEM_CONTENT } from '../representation/represent.ts'
 import { checkContentHeaders, parseBody, requestBody } from './body.ts'
 import { type HttpContract, type HttpSettings, type RouterOptions, routeFinder, toEdgeError } from './contract.ts'
 import { validatedUrl } from './edge-request.ts'

@@ -1,10 +1,8 @@
 /**
  * A dialect sends a request of a contract to a node of a layout, and reads the response; `forward.ts` has the table of all.
- * Calls are made of the parsed values of a request; no bytes of the client's request are copied. Here is what dialects share,
- * and the simplest one: the v3 contract in front of nodes of the v3 layout.
+ * Calls are made of the parsed values of a request; no bytes of the client's request are copied. Here is what dialects share.
  */
 import { Readable } from 'node:stream'
-import type { Endpoint } from '../contracts/endpoint.ts'
 import { readEnvelopeInTurns } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { jsonInTurns } from '../core/long-values.ts'
@@ -218,38 +216,6 @@ export async function formatBody(request: EdgeRequest): Promise<NodeCall['body']
   return { type: 'application/json', bytes: await jsonInTurns(body.fields) }
 }
 
-/**
- * The v3 layout: one call for a request. The public API has the same layout, so paths, parameters and envelopes stay
- * as they are.
- */
-export const v3: Dialect = {
-  ask: async (request, candidate, { call, timeout }) => {
-    const result = await call(await toNodeCall(request, candidate, timeout))
-    if (!result.ok) return result
-    const { response } = result
-    return { ok: true, response, translated: await toEdgeResponse(response) }
-  },
-}
-
-async function toNodeCall(
-  request: EdgeRequest,
-  { node, path, mayBePassedOn }: Candidate,
-  timeout: number | undefined,
-): Promise<NodeCall> {
-  const { method } = request.endpoint
-  const body = await formatBody(request)
-  return createNodeCall(request, {
-    node,
-    method,
-    path: fillPath(path, request.params) + v3Query(request),
-    ...(body && { body }),
-    expect: isRawFile(request) ? 'stream' : 'bytes',
-    timeout,
-    endpoint: `${method} ${path}`,
-    ...(mayBePassedOn && { mayBePassedOn }),
-  })
-}
-
 /** Returns the response with unchanged bytes, or the reason why they are not an envelope of the API. */
 export async function toEdgeResponse({
   status,
@@ -266,21 +232,6 @@ export async function toEdgeResponse({
   const { rows, namesFailedNodes } = envelope
   const origin = { ...OF_NODE, isPersonal: personal === true, rows, namesFailedNodes }
   return { ok: true, response: { kind: 'envelope', status, body, errorNumber: envelope.error, origin } }
-}
-
-/** Returns whether the request is for a file as such, not for an envelope. */
-function isRawFile({ endpoint, query }: EdgeRequest): boolean {
-  const raw: Endpoint['response']['raw'] = endpoint.response.raw
-  return raw?.when !== undefined && Object.hasOwn(query, raw.when)
-}
-
-/** Parameters are in the order of the endpoint record. With `wait_for_complete` the node lifts its own timeouts. */
-function v3Query({ endpoint, query, waitForComplete }: EdgeRequest): string {
-  const pairs: string[] = []
-  for (const [name, { edgeOnly }] of Object.entries(endpoint.query))
-    if (Object.hasOwn(query, name) && edgeOnly === undefined) pairs.push(`${encode(name)}=${encode(query[name] ?? '')}`)
-  if (waitForComplete) pairs.push('wait_for_complete')
-  return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }
 
 /** Returns the version without a leading `v`; `undefined` if the response does not contain one. */

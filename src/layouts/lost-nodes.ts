@@ -3,6 +3,7 @@
  * that knows of the loss answers for the other nodes at once, with failed items. The edge does the same before: it leaves
  * the agents and nodes in question out of the request, and adds them to the response as the manager would.
  */
+
 import type { WithoutLost } from '../contracts/endpoint.ts'
 import { findListInTurns } from '../core/envelope.ts'
 import { parseInTurns } from '../core/json-parse.ts'
@@ -21,7 +22,7 @@ import { PROBLEM_TYPE, REFUSED_BY_RIGHTS } from '../core/response.ts'
 import { ownField, ownText } from '../core/values.ts'
 import { createNeededRead, dataIn, fillPath } from './dialect.ts'
 import { ALL_FAILED, NO_AGENT, NO_SUCH_NODE, SOME_FAILED, UNKNOWN_NODE } from './v4/content.ts'
-import { formatQuery, MAX_IDS, MAX_LIST_BYTES } from './v4/conversation.ts'
+import { formatQuery, MAX_IDS, MAX_LIST_BYTES } from './v4/request-line.ts'
 
 /** A call for a request: what differs from the request itself. */
 export interface ChangedCall {

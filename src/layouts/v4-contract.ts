@@ -36,8 +36,9 @@ import {
 } from './dialect.ts'
 import { answerWithoutLost, type ChangedCall } from './lost-nodes.ts'
 import { agentsWithoutDatabase, readContent, SOME_FAILED, UNKNOWN_NODE } from './v4/content.ts'
-import { ALL_ROWS, CONNECTED_AGENTS, checkRequestLine, formatQuery, MAX_LIST_BYTES } from './v4/conversation.ts'
+import { ALL_ROWS, CONNECTED_AGENTS } from './v4/conversation.ts'
 import { minorOrLatest } from './v4/index.ts'
+import { checkRequestLine, formatQuery, MAX_LIST_BYTES } from './v4/request-line.ts'
 
 export const v4Contract: Dialect = {
   ask: async (request, { node, replacesMaster }, tools) => {

@@ -1,4 +1,5 @@
 /** The layers around each attempt of a call: the retry of a read, its span, and the budget of calls per minute. */
+
 import { Readable } from 'node:stream'
 import type { NodeResult } from '../core/node-call.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
@@ -7,7 +8,8 @@ import { versionIn } from '../layouts/dialect.ts'
 import { notSent, routeOf, type Send, type UpstreamCall } from './call.ts'
 import { type CallBudget, UNKNOWN_WAIT_SECONDS } from './call-budget.ts'
 import type { Layer, StackParts } from './layer.ts'
-import { BLOCKED, problemOf } from './node-response.ts'
+import { problemOf } from './node-problems.ts'
+import { BLOCKED } from './node-response.ts'
 
 /** Retries per call. A failing node receives at most 1.1 times its normal load. */
 const RETRIES_PER_CALL = 0.1

@@ -1,7 +1,9 @@
 /** How contracts and layouts meet: the dialect of the contract of a request, for the layout of a node. */
+
 import type { Contract } from '../contracts/endpoint.ts'
 import type { Layout } from '../core/node-call.ts'
-import { type Dialect, v3 } from '../layouts/dialect.ts'
+import type { Dialect } from '../layouts/dialect.ts'
+import { v3 } from '../layouts/v3.ts'
 import { v4 } from '../layouts/v4/index.ts'
 import { refused, v4Contract } from '../layouts/v4-contract.ts'
 

@@ -1,14 +1,12 @@
 /**
- * Reads a node's response as foreign input: what a node of the supported manager never sends is rejected, not repaired;
- * and what a response shows about its node.
+ * Reads a node's response as foreign input: what a node of the supported manager never sends is rejected, not repaired.
  * Response headers that are not read here (Set-Cookie, Location, ETag, …) are dropped.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { concatOwn } from '../core/long-values.ts'
-import { isRelease5, type Layout, type NodeCall, type NodeFailure, type NodeResponse } from '../core/node-call.ts'
+import type { Layout, NodeFailure } from '../core/node-call.ts'
 import type { Failure, FailureReason, NodeFault } from '../core/node-faults.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
-import { ownField, parseJson } from '../core/values.ts'
 
 /** Why one attempt failed. */
 export type CallFailure = Omit<NodeFailure, 'ok' | 'node' | 'sent'>
@@ -212,81 +210,4 @@ function codeOf(error: unknown): { code: string; message: string } {
   if (!(error instanceof Error)) return { code: 'unknown', message: '' }
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
   return { code, message: error.message }
-}
-
-/**
- * What a response of the v4 layout shows about the node itself, not about the call.
- * `tooManyRequests`: its limit of requests per minute is reached. `addressBlocked`: it refuses every request of this
- * address after 50 failed logins. `hanging`: the only process that carries out its calls did not end one in ten seconds.
- */
-type NodeProblem = 'tooManyRequests' | 'addressBlocked' | 'hanging'
-
-const TOO_MANY_REQUESTS = 429
-const FORBIDDEN = 403
-const INTERNAL_ERROR = 500
-const ADDRESS_BLOCKED = 6000
-const EXECUTION_TIMEOUT = 3021
-/** A longer body is no such problem. */
-const MAX_PROBLEM_BYTES = 16 * 1024
-
-/** Returns `undefined` for every other response. `name`: the node that answered. */
-export function problemOf({ status, body }: NodeResponse, name: string): NodeProblem | undefined {
-  if (status === TOO_MANY_REQUESTS) return 'tooManyRequests'
-  if ((status !== FORBIDDEN && status !== INTERNAL_ERROR) || !Buffer.isBuffer(body) || body.length > MAX_PROBLEM_BYTES)
-    return undefined
-  const problem = parseJson(body)
-  const code = ownField(problem, 'error')
-  if (status === FORBIDDEN) return code === ADDRESS_BLOCKED ? 'addressBlocked' : undefined
-  return code === EXECUTION_TIMEOUT && isOwn(problem, name) ? 'hanging' : undefined
-}
-
-/** The error names the nodes that had it: another one may hang, to which this one passed the call on. */
-function isOwn(problem: unknown, name: string): boolean {
-  const nodes = Object.keys(Object(ownField(problem, 'dapi_errors')) as object)
-  return nodes.length === 0 || nodes.includes(name) || nodes.includes('unknown-node')
-}
-
-const SENDING_TIMEOUT = 3020
-
-/** Returns whether the node gave up a call that it passed on, because the other node did not answer. */
-export function isTimeoutInside({ status, body }: NodeResponse, name: string): boolean {
-  if (status !== INTERNAL_ERROR || !Buffer.isBuffer(body) || body.length > MAX_PROBLEM_BYTES) return false
-  const problem = parseJson(body)
-  const code = ownField(problem, 'error')
-  return code === SENDING_TIMEOUT || (code === EXECUTION_TIMEOUT && !isOwn(problem, name))
-}
-
-/** Calls that the process in question carries out: of releases 4, and of release 5.0. */
-const STATUS_PATHS = ['/manager/status', '/agents/summary/status'] as const
-
-/** A client may read what the probe of release 5.0 reads. */
-export function isStatusProbe({ endpoint, priority }: Pick<NodeCall, 'endpoint' | 'priority'>): boolean {
-  const [path, ofRelease5] = STATUS_PATHS
-  return endpoint === `GET ${path}` || (priority === 'own' && endpoint === `GET ${ofRelease5}`)
-}
-
-/** Returns the call that the edge sends to a node that hangs. */
-export function statusProbe(release: string | undefined): { readonly path: string; readonly endpoint: string } {
-  const path = STATUS_PATHS[isRelease5(release) ? 1 : 0]
-  return { path, endpoint: `GET ${path}` }
-}
-
-/** Calls that the API process of a node answers by itself: they succeed while the other process hangs. */
-const ANSWERED_WHILE_HANGING: ReadonlySet<string> = new Set([
-  'GET /',
-  'GET /version',
-  'GET /cluster/nodes',
-  'GET /cluster/healthcheck',
-  'GET /security/user/authenticate',
-  'POST /security/user/authenticate',
-])
-
-/** Whether the call is a login, which the API process answers by itself. */
-export function isLogin({ endpoint }: Pick<NodeCall, 'endpoint'>): boolean {
-  return endpoint.endsWith(' /security/user/authenticate')
-}
-
-/** Returns whether a success of the call shows that the process works. */
-export function provesExecution({ endpoint, passedOnTo }: Pick<NodeCall, 'endpoint' | 'passedOnTo'>): boolean {
-  return passedOnTo === undefined && !ANSWERED_WHILE_HANGING.has(endpoint)
 }

@@ -1,4 +1,7 @@
-/** Options and state of the upstream room. Times are in milliseconds, sizes in bytes. */
+/**
+ * Options and state of the upstream room. Times are in milliseconds, sizes in bytes.
+ * Over 200 lines: the vocabulary of options.
+ */
 
 import type { HasEnded } from '../core/access.ts'
 import { type Counters, createCounters } from '../core/counters.ts'

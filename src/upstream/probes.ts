@@ -2,6 +2,7 @@
  * Calls that the edge sends for itself, and what their responses show: whether a node answers at all, its layout, its
  * version, and for `manager-edge check --connect` the rights of the account.
  */
+
 import type {
   CallNode,
   ClusterView,
@@ -17,7 +18,7 @@ import { type NameAndPassword, ownField, parseJson } from '../core/values.ts'
 import { bodyOf, dataIn, layoutRules } from '../layouts/dialect.ts'
 import type { Send } from './call.ts'
 import type { ProbeOutcome } from './failure/suspicion.ts'
-import { statusProbe } from './node-response.ts'
+import { statusProbe } from './node-problems.ts'
 
 /** A read that the edge sends for itself. `timeout` in milliseconds. */
 type OwnCall = Pick<

@@ -3,7 +3,7 @@
  * node answers has a translation: which calls a node of the v4 layout gets for a v3 request, and what their
  * responses are in the v3 layout. Translations are frozen data; `src/layouts/v4` reads them. What
  * needs more than a table has a word here (`plan`, `body`, a `kind` of response, a `ValueRule`), and each word has one
- * implementation there.
+ * implementation there. Over 200 lines: the vocabulary of translations.
  */
 
 /** A release of the v4 layout, as major and minor version. */

@@ -1,6 +1,7 @@
 /**
  * The inventories of agents, one entry for each kind: the rows and filters of both contracts, which the records, the queries
  * and the translations read. This file does not import `endpoint.ts`, which has the names of the kinds from here.
+ * Over 200 lines: a table of kinds.
  */
 import type { SchemaName } from '../items/index.ts'
 import type { Kind } from '../schemas/kinds.ts'

@@ -1,4 +1,7 @@
-/** Records of the cluster, and of facts and operations of a node: `/manager/…` and its twin `/cluster/:node_id/…`. */
+/**
+ * Records of the cluster, and of facts and operations of a node: `/manager/…` and its twin `/cluster/:node_id/…`.
+ * Over 200 lines: a table of records.
+ */
 import type { ConditionalTags, Tag, V3Endpoint } from '../endpoint.ts'
 import { read, write } from '../record.ts'
 import {

@@ -1,4 +1,4 @@
-/** Records of agents: reads, writes, and commands on them. */
+/** Records of agents: reads, writes, and commands on them. Over 200 lines: a table of records. */
 import type { Param, Tag, V4Endpoint } from '../endpoint.ts'
 import { cacheIn, wholeAgent as dataOfAgent, liveAgents, memberships, overAllAgents } from '../schemas/shared.ts'
 import {

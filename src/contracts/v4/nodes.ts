@@ -1,6 +1,6 @@
 /**
  * Records of the cluster, and of one node: of the node that answers, the master (`/manager/…`), and of the named node
- * (`/cluster/:node_id/…`). Each fact of a node gives both.
+ * (`/cluster/:node_id/…`). Each fact of a node gives both. Over 200 lines: a table of records.
  */
 import type { CachePolicy, V4Endpoint, V4Read } from '../endpoint.ts'
 import { cacheIn, neverStale, staleWhileHot } from '../schemas/shared.ts'

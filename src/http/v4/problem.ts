@@ -1,11 +1,12 @@
 /** The errors of the v4 contract: `application/problem+json` with `title`, `detail` and, for some, `remediation` and `error`. */
+
 import { STATUS_CODES } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../../contracts/endpoint.ts'
 import { type EdgeError, type ErrorCode, Problem } from '../../core/errors.ts'
 import type { RejectionForm } from '../../listener/reject.ts'
+import { PROBLEM_CONTENT } from '../../representation/headers.ts'
 import { pretty } from '../../representation/pretty.ts'
-import { PROBLEM_CONTENT } from '../../representation/represent.ts'
 import { toEdgeError } from '../contract.ts'
 
 /** Titles that differ from the name of the status. */

@@ -12,8 +12,9 @@ import { isInRelease, isRelease5, MAX_SEARCH_BYTES } from '../../core/node-call.
 import { type EdgeRequest, fieldsOf } from '../../core/request.ts'
 import { ownEntry } from '../../core/values.ts'
 import { formatBody } from '../dialect.ts'
-import { ALL_ROWS, type Conversation, chunksOf, type V4Call } from './conversation.ts'
+import { ALL_ROWS, type Conversation, type V4Call } from './conversation.ts'
 import { RefusedError } from './errors.ts'
+import { chunksOf } from './request-line.ts'
 
 interface Question {
   readonly call: V4Call

@@ -1,28 +1,12 @@
 /** What a plan of the v4 layout works with: one request, and calls to one node on its behalf. */
 import type { CallTemplate, RowRule, Translation } from '../../contracts/translations/translation.ts'
-import { EdgeError } from '../../core/errors.ts'
-import {
-  isRelease5,
-  type NamedRead,
-  type NodeCall,
-  type NodeFailure,
-  type NodeResponse,
-  type PassedOnTo,
-} from '../../core/node-call.ts'
-import { describeFailure } from '../../core/node-faults.ts'
+import { isRelease5, type NamedRead, type NodeCall, type NodeResponse, type PassedOnTo } from '../../core/node-call.ts'
 import { type EdgeRequest, nodeOf, priceOfRead } from '../../core/request.ts'
 import { ownEntry } from '../../core/values.ts'
-import type { Candidate } from '../dialect.ts'
-import {
-  createNodeCall,
-  type DialectResult,
-  type DialectTools,
-  encode,
-  fillPath,
-  layoutRules,
-  pause,
-} from '../dialect.ts'
-import { type Content, isUnknownCall, readContent, type Success } from './content.ts'
+import { type Candidate, createNodeCall, type DialectTools, layoutRules, pause } from '../dialect.ts'
+import { isUnknownCall, readContent } from './content.ts'
+import { failed, type Reply, successOf, unreadable } from './reply.ts'
+import { checkRequestLine, lineBytesOf, urlOf } from './request-line.ts'
 
 /** A call of the v4 layout, with values that are not encoded. */
 export interface V4Call extends Pick<CallTemplate, 'path'> {
@@ -34,53 +18,6 @@ export interface V4Call extends Pick<CallTemplate, 'path'> {
   readonly body?: NodeCall['body'] | Promise<NodeCall['body']>
   /** The response is the text of a file. */
   readonly isFile?: true
-}
-
-export interface Reply {
-  readonly response: NodeResponse
-  readonly content: Content
-}
-
-/**
- * A call failed, or its response is not one of the API: this is the result of the whole request. `sent`: the node may have
- * done what the call asks for.
- */
-export class EndedError extends Error {
-  readonly result: DialectResult
-  readonly sent: boolean
-
-  constructor(result: DialectResult, reason: string, sent: boolean) {
-    super(reason)
-    this.name = 'EndedError'
-    this.result = result
-    this.sent = sent
-  }
-}
-
-function failed(failure: NodeFailure): EndedError {
-  return new EndedError(failure, describeFailure(failure), failure.sent)
-}
-
-/** Returns the error for a response whose body is not one of the API. */
-export function unreadable(response: NodeResponse, reason: string): EndedError {
-  return new EndedError({ ok: true, response, translated: { ok: false, reason } }, reason, true)
-}
-
-/** The node has not done what a plan needs: what it answered is the answer to the request. */
-export class NotDoneError extends Error {
-  readonly reply: Reply
-
-  constructor(reply: Reply) {
-    super('the node has not carried out the call')
-    this.name = 'NotDoneError'
-    this.reply = reply
-  }
-}
-
-/** Returns the content of a success. Throws `NotDoneError` for other replies. */
-export function successOf(reply: Reply): Success {
-  if (reply.content.kind !== 'success') throw new NotDoneError(reply)
-  return reply.content
 }
 
 export class Conversation {
@@ -324,56 +261,6 @@ export class Conversation {
   #isReadBefore(method: string): boolean {
     return method === 'GET' && this.request.endpoint.method !== 'GET' && !this.#hasWritten
   }
-}
-
-/**
- * Returns the query of a call with its question mark, or nothing. Commas stay as they are: a list of ids is half as long
- * again with encoded ones, and the request line is limited.
- */
-export function formatQuery(query: Readonly<Record<string, string>>): string {
-  const pairs = Object.entries(query).map(([name, value]) => `${encode(name)}=${encode(value).replaceAll('%2C', ',')}`)
-  return pairs.length === 0 ? '' : `?${pairs.join('&')}`
-}
-
-function urlOf({ path, params, query }: NamedRead): string {
-  return fillPath(path, params) + formatQuery(query)
-}
-
-/** The longest request line that a node accepts, in bytes. It answers longer ones with a text instead of JSON. */
-export const MAX_REQUEST_LINE = 8190
-
-/** `url`: path and query, encoded, so each character is a byte. */
-function lineBytesOf(method: string, url: string): number {
-  return `${method} ${url} HTTP/1.1`.length
-}
-
-/** Throws 908 for a request line that the node does not accept: encoded, texts are up to three times as long. */
-export function checkRequestLine(node: string, method: string, url: string): void {
-  if (lineBytesOf(method, url) <= MAX_REQUEST_LINE) return
-  throw new EdgeError(908, ` (${node}: the request line of the call has more than ${MAX_REQUEST_LINE} bytes)`)
-}
-
-/** About as many ids of three digits fit into a request line. */
-export const MAX_IDS = 2_000
-/** Bytes of the list; the rest is for path, other parameters and the words of the request line. */
-export const MAX_LIST_BYTES = 7_000
-
-/** Returns the ids in texts that fit into a request line each, separated by commas. Ids are ASCII. */
-export function chunksOf(ids: readonly string[], maxBytes = MAX_LIST_BYTES): string[] {
-  const chunks: string[] = []
-  let chunk: string[] = []
-  let bytes = 0
-  for (const id of ids) {
-    if (chunk.length === MAX_IDS || (chunk.length > 0 && bytes + id.length > maxBytes)) {
-      chunks.push(chunk.join(','))
-      chunk = []
-      bytes = 0
-    }
-    chunk.push(id)
-    bytes += id.length + 1
-  }
-  if (chunk.length > 0) chunks.push(chunk.join(','))
-  return chunks
 }
 
 export const NO_ROWS = 'no affected_items'

@@ -15,12 +15,13 @@ import { isInRelease, minorOf } from '../../core/node-call.ts'
 import { ownEntry, ownText } from '../../core/values.ts'
 import type { Dialect, DialectResult } from '../dialect.ts'
 import { answerError, answerOf, type RunPlan } from './answer.ts'
-import { Conversation, EndedError, NotDoneError } from './conversation.ts'
+import { Conversation } from './conversation.ts'
 import { RefusedError } from './errors.ts'
 import { allAgents } from './plans/all-agents.ts'
 import { deleteFile, readFile, writeFile } from './plans/files.ts'
 import { agentCounts, configuration, download, info, lists, logs, rowsOfAgent, summary } from './plans/reads.ts'
 import { confirmRemoval, oneCall, removeAgent, removeGroups, restart, upgradeResult, verdict } from './plans/writes.ts'
+import { EndedError, NotDoneError } from './reply.ts'
 
 export const v4: Dialect = {
   ask: async (request, candidate, tools): Promise<DialectResult> => {

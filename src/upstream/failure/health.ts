@@ -2,18 +2,12 @@
  * What calls show about one node: when it is ejected, and what operators see of it. `suspicion.ts` has the reasons, their times
  * and probes.
  */
+
 import type { NodeCall } from '../../core/node-call.ts'
 import { describeFailure, faultRules } from '../../core/node-faults.ts'
 import { type CallEnd, mayWaitForOther, type UpstreamCall } from '../call.ts'
-import {
-  BLOCKED,
-  type CallFailure,
-  isLogin,
-  isStatusProbe,
-  problemOf,
-  provesExecution,
-  type Rejection,
-} from '../node-response.ts'
+import { isLogin, isStatusProbe, problemOf, provesExecution } from '../node-problems.ts'
+import { BLOCKED, type CallFailure, type Rejection } from '../node-response.ts'
 import type { ClusterSettings, NodeStatus } from '../options.ts'
 import { SilenceWatch } from './silence.ts'
 import { StuckReads } from './stuck-reads.ts'

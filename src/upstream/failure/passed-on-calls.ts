@@ -4,6 +4,7 @@
  * their own, and use half of the slots at most. After one that hangs, calls for the same node fail at once, for a time
  * that doubles with each further hang. Then one call is the probe.
  */
+
 import {
   type ClusterView,
   type NodeCall,
@@ -20,7 +21,7 @@ import { dataIn, encode } from '../../layouts/dialect.ts'
 import { ABANDONED } from '../abandoned-calls.ts'
 import { notSent, type Send, takeSlot } from '../call.ts'
 import { type DrainedNodes, passedOnToDrained } from '../drains.ts'
-import { isTimeoutInside } from '../node-response.ts'
+import { isTimeoutInside } from '../node-problems.ts'
 import type { ClusterSettings } from '../options.ts'
 import { createOwnCall } from '../probes.ts'
 import { Suspicion } from './suspicion.ts'

@@ -14,10 +14,12 @@
  * trials: one at a time, about another subject at once, otherwise at the times of `suspicion.ts`. Any response to a read of the
  * group ends this.
  */
+
 import type { NodeCall } from '../../core/node-call.ts'
 import { growingLru } from '../../core/recently-used.ts'
 import { mayWaitForOther, type UpstreamCall } from '../call.ts'
-import { provesExecution, type Rejection } from '../node-response.ts'
+import { provesExecution } from '../node-problems.ts'
+import type { Rejection } from '../node-response.ts'
 import type { ClusterSettings } from '../options.ts'
 import { type Admission, type Reason, Suspicion } from './suspicion.ts'
 

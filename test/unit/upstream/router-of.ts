@@ -1,4 +1,5 @@
-import { createKinds, type Router } from '../../../src/upstream/kinds.ts'
+import { createKinds } from '../../../src/upstream/kinds.ts'
+import type { Router } from '../../../src/upstream/routers.ts'
 
 /** Returns the candidates of requests to a cluster with this mode, or with the v4 layout if the view shows it. */
 export function routerOf(mode: 'manager' | 'edge'): Router {

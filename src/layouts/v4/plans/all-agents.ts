@@ -8,35 +8,25 @@
  * of this layout (its request line, its rows per call, its calls per minute). It also depends on what the edge filters.
  */
 
-import { compileMatching, type Match, type Matching } from '../../../collections/collect.ts'
 import { sortFieldsOf } from '../../../collections/order.ts'
-import { BYTES_PER_PART, PartWriter } from '../../../collections/page-writer.ts'
-import { type CollectionRequest, parseCollectionRequest, parsePage } from '../../../collections/request.ts'
-import { compileProjection, flattenRow } from '../../../collections/select.ts'
+import { parseCollectionRequest } from '../../../collections/request.ts'
 import { type DatabaseSource, type Source, sources } from '../../../collections/sources.ts'
 import { renameInSelect } from '../../../collections/v4-names.ts'
 import type { Row } from '../../../collections/value.ts'
 import { envelopeOf } from '../../../core/envelope.ts'
 import { EdgeError } from '../../../core/errors.ts'
 import { formatCoverage, NO_PARTS } from '../../../core/response.ts'
-import { inTurns, selectFirst, waitForJsonTurn } from '../../../core/turns.ts'
 import { ownEntry } from '../../../core/values.ts'
 import type { Answer } from '../../dialect.ts'
 import { answerError, answerOf } from '../answer.ts'
 import { buildCall } from '../build-call.ts'
 import { agentsWithoutDatabase, NO_DATABASE, type Success, UNKNOWN_NODE } from '../content.ts'
-import {
-  CONNECTED_AGENTS,
-  type Conversation,
-  chunksOf,
-  MAX_IDS,
-  MAX_REQUEST_LINE,
-  type Reply,
-  unreadable,
-  type V4Call,
-} from '../conversation.ts'
+import { CONNECTED_AGENTS, type Conversation, type V4Call } from '../conversation.ts'
 import { v3Error } from '../errors.ts'
+import { type Reply, unreadable } from '../reply.ts'
+import { chunksOf, MAX_IDS, MAX_REQUEST_LINE } from '../request-line.ts'
 import { createRowConverter } from '../rows.ts'
+import { AllRowsCollector, MAX_ROWS, PageCollector, type RowCollector } from './row-collectors.ts'
 
 /** Throws 921 if the node has no room for all calls, 926 for rows that cannot be read within a minute, or held in memory. */
 export async function allAgents(conversation: Conversation): Promise<Answer> {
@@ -201,96 +191,6 @@ function noteLostNodes({ failed }: Success, failedNodes: Map<string, FailedNode>
   for (const { code, message, ids } of failed) {
     if (code !== UNKNOWN_NODE) continue
     for (const node of ids) failedNodes.set(node, { node, error: { code, message: v3Error(code, message).message } })
-  }
-}
-
-/** Rows that are in memory at once. */
-const MAX_ROWS = 100_000
-
-interface RowCollector {
-  /** The most rows that are needed of each agent, in the order of the call. */
-  readonly rowsPerAgent: number
-  /** Converts the items in turns. `total`: the number of rows of the agents, of which the call may have returned some only. */
-  add(items: readonly unknown[], toRow: (item: unknown) => Row, total: number): Promise<void>
-  readonly total: number
-  /** Whether the rows are more than can be collected. */
-  readonly isExceeded: boolean
-}
-
-/** The field that each row has besides those of its kind. */
-const AGENT = 'agent_id'
-
-function agentOf(row: Row): number {
-  return Number(row[AGENT] ?? 0)
-}
-
-/** Collects the rows of a page: those that match, sorted, the first ones only. */
-class PageCollector implements RowCollector {
-  readonly rowsPerAgent: number
-  readonly #offset: number
-  readonly #isFiltered: boolean
-  readonly #matching: Matching<Row>
-  readonly #project: (row: Row) => unknown
-  readonly #wanted: number
-  #first: readonly Match<Row>[] = []
-  total = 0
-
-  /** `isFiltered`: the edge filters, so all rows are needed. Throws CollectionError. */
-  constructor(request: CollectionRequest, source: DatabaseSource, isFiltered: boolean) {
-    const { offset, limit } = parsePage(request)
-    this.#isFiltered = isFiltered
-    this.#matching = compileMatching(request, source, [], flattenRow)
-    this.#project = compileProjection(request.select, { ...source, alwaysSelected: [AGENT] })
-    this.#offset = offset
-    this.#wanted = offset + limit
-    this.rowsPerAgent = isFiltered ? MAX_ROWS : Math.min(this.#wanted, MAX_ROWS)
-  }
-
-  get isExceeded(): boolean {
-    return this.#wanted > MAX_ROWS && this.total > MAX_ROWS
-  }
-
-  async add(items: readonly unknown[], toRow: (item: unknown) => Row, total: number): Promise<void> {
-    const { pick, compare } = this.#matching
-    // Rows with equal sort fields have the order of their agents.
-    const byAgent: typeof compare = (a, b) => compare(a, b) || agentOf(a.item) - agentOf(b.item)
-    const wanted = Math.min(this.#wanted, MAX_ROWS)
-    const found = await selectFirst(items, (item) => pick(toRow(item)), byAgent, wanted, this.#first)
-    this.total += this.#isFiltered ? found.total : total
-    this.#first = found.first
-  }
-
-  /** Returns the rows of the page, as clients get them. */
-  page(): readonly unknown[] {
-    return this.#first.slice(this.#offset).map(({ item }) => this.#project(flattenRow(item)))
-  }
-}
-
-class AllRowsCollector implements RowCollector {
-  readonly rowsPerAgent: number
-  readonly #writer = new PartWriter()
-  total = 0
-
-  /** `maxRows`: with more rows there is no result. */
-  constructor(maxRows: number) {
-    this.rowsPerAgent = Math.min(maxRows, MAX_ROWS)
-  }
-
-  get parts(): readonly Buffer[] {
-    return this.#writer.end()
-  }
-
-  get isExceeded(): boolean {
-    return this.total > this.rowsPerAgent
-  }
-
-  async add(items: readonly unknown[], toRow: (item: unknown) => Row, total: number): Promise<void> {
-    this.total += total
-    const rows: Row[] = []
-    for await (const part of inTurns(items)) for (const item of part) rows.push(toRow(item))
-    for (const row of rows.sort((a, b) => agentOf(a) - agentOf(b))) {
-      if (this.#writer.add(Buffer.from(JSON.stringify(row)))) await waitForJsonTurn(BYTES_PER_PART)
-    }
   }
 }
 

@@ -11,8 +11,10 @@ import type { Answer, DialectResult } from '../../dialect.ts'
 import { answerData, answerError, answerOf, itemError } from '../answer.ts'
 import { buildCall } from '../build-call.ts'
 import { ALL_FAILED, type Content, type FailedItems, type Success } from '../content.ts'
-import { type Conversation, chunksOf, EndedError, type Reply, successOf, type V4Call } from '../conversation.ts'
+import type { Conversation, V4Call } from '../conversation.ts'
 import { errorOf, meaningOf, RefusedError, v3Error } from '../errors.ts'
+import { EndedError, type Reply, successOf } from '../reply.ts'
+import { chunksOf } from '../request-line.ts'
 
 /** One call, or the same call for each part of a list that does not fit into one request line. */
 export async function oneCall(conversation: Conversation): Promise<Answer> {

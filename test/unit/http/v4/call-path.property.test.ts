@@ -1,10 +1,11 @@
 /** A value that is accepted stays one segment of the path, or one parameter of the query, of the call to the node. */
+
 import fc from 'fast-check'
 import t from 'tap'
 import { EdgeError } from '../../../../src/core/errors.ts'
 import { checkParam } from '../../../../src/http/v4/check-values.ts'
 import { fillPath } from '../../../../src/layouts/dialect.ts'
-import { formatQuery } from '../../../../src/layouts/v4/conversation.ts'
+import { formatQuery } from '../../../../src/layouts/v4/request-line.ts'
 import { ofRelease, parameters, text } from './parameters.ts'
 
 /** Returns the call for a value in the path and in the query; `undefined`: it is refused. */

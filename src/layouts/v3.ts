@@ -1,0 +1,61 @@
+/** The simplest dialect: the v3 contract in front of nodes of the v3 layout. */
+
+import type { Endpoint } from '../contracts/endpoint.ts'
+import type { NodeCall } from '../core/node-call.ts'
+import type { EdgeRequest } from '../core/request.ts'
+import {
+  type Candidate,
+  createNodeCall,
+  type Dialect,
+  encode,
+  fillPath,
+  formatBody,
+  toEdgeResponse,
+} from './dialect.ts'
+
+/**
+ * The v3 layout: one call for a request. The public API has the same layout, so paths, parameters and envelopes stay
+ * as they are.
+ */
+export const v3: Dialect = {
+  ask: async (request, candidate, { call, timeout }) => {
+    const result = await call(await toNodeCall(request, candidate, timeout))
+    if (!result.ok) return result
+    const { response } = result
+    return { ok: true, response, translated: await toEdgeResponse(response) }
+  },
+}
+
+async function toNodeCall(
+  request: EdgeRequest,
+  { node, path, mayBePassedOn }: Candidate,
+  timeout: number | undefined,
+): Promise<NodeCall> {
+  const { method } = request.endpoint
+  const body = await formatBody(request)
+  return createNodeCall(request, {
+    node,
+    method,
+    path: fillPath(path, request.params) + v3Query(request),
+    ...(body && { body }),
+    expect: isRawFile(request) ? 'stream' : 'bytes',
+    timeout,
+    endpoint: `${method} ${path}`,
+    ...(mayBePassedOn && { mayBePassedOn }),
+  })
+}
+
+/** Returns whether the request is for a file as such, not for an envelope. */
+function isRawFile({ endpoint, query }: EdgeRequest): boolean {
+  const raw: Endpoint['response']['raw'] = endpoint.response.raw
+  return raw?.when !== undefined && Object.hasOwn(query, raw.when)
+}
+
+/** Parameters are in the order of the endpoint record. With `wait_for_complete` the node lifts its own timeouts. */
+function v3Query({ endpoint, query, waitForComplete }: EdgeRequest): string {
+  const pairs: string[] = []
+  for (const [name, { edgeOnly }] of Object.entries(endpoint.query))
+    if (Object.hasOwn(query, name) && edgeOnly === undefined) pairs.push(`${encode(name)}=${encode(query[name] ?? '')}`)
+  if (waitForComplete) pairs.push('wait_for_complete')
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`
+}
