@@ -35,7 +35,7 @@ export class CallLimit {
   #patience = 1
   #lastCut = Number.NEGATIVE_INFINITY
   /** The latest calls, the latest one last. */
-  #recent: { readonly endpoint: string; readonly isAnswered: boolean }[] = []
+  readonly #recent: { readonly endpoint: string; readonly isAnswered: boolean }[] = []
 
   constructor(max: number) {
     this.#max = max
@@ -69,7 +69,8 @@ export class CallLimit {
   }
 
   #note(endpoint: string, isAnswered: boolean): void {
-    this.#recent = [...this.#recent.slice(1 - RECENT_CALLS), { endpoint, isAnswered }]
+    if (this.#recent.length === RECENT_CALLS) this.#recent.shift()
+    this.#recent.push({ endpoint, isAnswered })
   }
 
   #isShared(): boolean {

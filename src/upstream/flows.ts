@@ -82,7 +82,7 @@ export class Flows {
     if (page !== undefined) owner.page = page
     const flow = isWalk ? this.#get(`${owner.name} ${page.list}`, 'walk', party) : owner
     const entered = { flow, owner, party, charged: 0 }
-    for (const each of membersOf(entered)) each.calls += 1
+    this.#count(entered, 1, now)
     return entered
   }
 
@@ -116,10 +116,11 @@ export class Flows {
   }
 
   #count(call: FlowCall, calls: number, now: number): void {
-    for (const each of membersOf(call)) {
-      each.calls += calls
-      each.idleSince = now
-    }
+    const { flow, owner } = call
+    const { party } = owner
+    countIn(flow, calls, now)
+    if (owner !== flow) countIn(owner, calls, now)
+    if (party !== owner && party !== flow) countIn(party, calls, now)
   }
 
   #get(name: string, kind: Flow['kind'], party?: Flow): Flow {
@@ -166,16 +167,20 @@ function hasUsedLess(a: Flow, b: Flow): boolean {
   return difference < 0 || (difference === 0 && a.served < b.served)
 }
 
-function membersOf({ flow, owner }: FlowCall): ReadonlySet<Flow> {
-  return new Set([flow, owner, owner.party])
+function countIn(flow: Flow, calls: number, now: number): void {
+  flow.calls += calls
+  flow.idleSince = now
 }
 
 function charge(call: FlowCall, ms: number): void {
+  const { flow } = call
+  const { party } = flow
   call.charged += ms
-  for (const each of new Set([call.flow, call.flow.party])) {
-    each.recent += ms
-    each.served += ms
-  }
+  flow.recent += ms
+  flow.served += ms
+  if (party === flow) return
+  party.recent += ms
+  party.served += ms
 }
 
 /** Returns the page that a call reads, if its URL has an offset or a limit. */

@@ -300,6 +300,7 @@ export class ConcurrencyLimiter {
 
   /** A long queue answers no call earlier than a short one. */
   #rejectLateBulk(): void {
+    if (this.#queue.sizes.bulk === 0) return
     const now = this.#options.clock()
     const isLate = ({ queuedAt, timeout }: QueuedCall) => now - queuedAt >= this.#bulkSojourn(timeout)
     for (const call of this.#queue.takeAll('bulk', isLate)) {

@@ -160,19 +160,20 @@ export function createRequestHeaders(
     const authorization =
       v4 === undefined ? (service ?? (call.credentials && basicAuthorization(call.credentials))) : v4.header()
     const traceparent = trace?.parent ?? untracedTraceparent?.(requestId)
-    return {
-      ...(authorization !== undefined && { authorization }),
+    const headers: Record<string, string> = {
       accept: v4 === undefined ? ACCEPT[call.expect] : `${ACCEPT[call.expect]}, application/problem+json`,
       'accept-encoding': 'identity',
       'user-agent': 'manager-edge',
       'x-request-id': requestId,
-      ...(traceparent !== undefined && { traceparent }),
-      ...(trace?.state !== undefined && { tracestate: trace.state }),
-      // The node itself caches responses, keyed by URL alone and never invalidated. It also stores the responses of five
-      // writes, which a GET of the same URL would then receive. So reads always bypass it. The v4 layout has no such cache.
-      ...(call.method === 'GET' && v4 === undefined && { 'x-apicache-bypass': '1' }),
-      ...(call.body && { 'content-type': call.body.type, 'content-length': String(call.body.bytes.length) }),
     }
+    if (authorization !== undefined) headers.authorization = authorization
+    if (traceparent !== undefined) headers.traceparent = traceparent
+    if (trace?.state !== undefined) headers.tracestate = trace.state
+    // The node itself caches responses, keyed by URL alone and never invalidated. It also stores the responses of five
+    // writes, which a GET of the same URL would then receive. So reads always bypass it. The v4 layout has no such cache.
+    if (call.method === 'GET' && v4 === undefined) headers['x-apicache-bypass'] = '1'
+    if (call.body === undefined) return headers
+    return { ...headers, 'content-type': call.body.type, 'content-length': String(call.body.bytes.length) }
   }
 }
 
