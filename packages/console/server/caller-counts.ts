@@ -9,6 +9,7 @@ const MINUTES = 10
 const MAX_PAIRS = 2000
 /** Calls of requests in progress, and requests that have ended and may still cause calls. */
 const MAX_REMEMBERED = 5000
+const FORGOTTEN_AT_ONCE = 250
 /** Longer than a request may take. Later, no request claims the calls any more. */
 const UNCLAIMED_AFTER_MS = 180_000
 
@@ -60,8 +61,15 @@ export class CallerCounts implements Required<Pick<EventListeners, 'request' | '
     this.#pending.delete(requestId)
     if (caused !== undefined) addCalls(cell.counts, caused)
     this.#ended.set(requestId, cell)
-    const [oldest] = this.#ended.keys()
-    if (this.#ended.size > MAX_REMEMBERED && oldest !== undefined) this.#ended.delete(oldest)
+    if (this.#ended.size > MAX_REMEMBERED + FORGOTTEN_AT_ONCE) this.#forgetOldest()
+  }
+
+  /** Many at once: a map finds its first key behind those of all that were deleted lately. */
+  #forgetOldest(): void {
+    for (const id of this.#ended.keys()) {
+      if (this.#ended.size <= MAX_REMEMBERED) break
+      this.#ended.delete(id)
+    }
   }
 
   /** Finds the request that caused a call: calls end before their request, and those of a refresh in the background after it. */

@@ -45,6 +45,7 @@ export interface RecordsOptions {
 const MAX_AGE_MS = 10 * 60_000
 const SWEEP_INTERVAL_MS = 30_000
 const MAX_ENDED = 5000
+const DISCARDED_AT_ONCE = 250
 /** Requests in progress, and work in the background that no request waits for. */
 const MAX_IN_PROGRESS = 2000
 /** Estimated bytes of all records except hits. */
@@ -97,7 +98,8 @@ export class RequestRecords implements Required<Pick<EventListeners, 'request' |
     if (earlier !== undefined) this.#discard(this.#ended, earlier)
     record.finished = { ...event }
     this.#ended.set(record.id, record)
-    if (this.#ended.size > MAX_ENDED) this.#discardOldest(this.#ended)
+    // Many at once: a map finds its first key behind those of all that were deleted lately.
+    if (this.#ended.size >= MAX_ENDED + DISCARDED_AT_ONCE) this.#discardFirst(this.#ended, DISCARDED_AT_ONCE)
     this.#onEnd?.(event, record)
   }
 
@@ -198,10 +200,18 @@ export class RequestRecords implements Required<Pick<EventListeners, 'request' |
   }
 
   #discardOldest(records: Map<string, RequestRecord>): boolean {
-    const { value: oldest } = records.values().next()
-    if (oldest === undefined) return false
-    this.#discard(records, oldest)
-    return true
+    return this.#discardFirst(records, 1)
+  }
+
+  /** Returns whether there was a record. */
+  #discardFirst(records: Map<string, RequestRecord>, count: number): boolean {
+    let left = count
+    for (const record of records.values()) {
+      this.#discard(records, record)
+      left -= 1
+      if (left === 0) break
+    }
+    return left < count
   }
 
   #discard(records: Map<string, RequestRecord>, record: RequestRecord): void {
