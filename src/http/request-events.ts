@@ -109,16 +109,16 @@ interface LogLines {
 }
 
 /**
- * Returns the listener that writes the log lines of requests, at level `info`. Lines of hits are joined from prepared parts:
- * to serialise their fields takes several times as long.
+ * Returns the listener that writes the log lines of requests, at level `info`. Lines of the usual fields are joined from
+ * prepared parts: to serialise the fields takes several times as long.
  */
 export function requestLog({ log, logTo }: LogLines): RequestEventListener {
-  const { requestText, callerText } = hitTexts()
+  const { requestText, callerText } = preparedTexts()
   let start = { time: 0, text: '' }
   return (event) => {
-    const { message, cache, traceId, at } = event
+    const { message, at } = event
     if (message === undefined || !log.isLevelEnabled('info')) return
-    if (cache !== 'hit' || traceId !== undefined || message !== COMPLETED) {
+    if (!hasUsualFields(event)) {
       const line = { level: 'info', time: isoTime(at), ...logFields(event), msg: message }
       logTo.write(`${JSON.stringify(line)}\n`)
       return
@@ -126,6 +126,12 @@ export function requestLog({ log, logTo }: LogLines): RequestEventListener {
     if (start.time !== at) start = { time: at, text: `{"level":"info","time":"${isoTime(at)}","reqId":"` }
     logTo.write(start.text + event.requestId + requestText(event) + tenths(event.ms) + callerText(event))
   }
+}
+
+/** Whether the line has each field of a completed request of a known caller, and no other one. */
+function hasUsualFields({ message, method, sentMethod, status, caller, traceId, isOfListener }: RequestEvent): boolean {
+  const isCompleted = message === COMPLETED && method === sentMethod && status !== 0
+  return isCompleted && caller !== undefined && traceId === undefined && !isOfListener
 }
 
 function isoTime(at: number): string {
@@ -147,8 +153,8 @@ function tenths(milliseconds: number): number {
 type RequestFields = Pick<RequestEvent, 'method' | 'route' | 'status'>
 type CallerFields = Pick<RequestEvent, 'caller' | 'client'>
 
-/** The parts of the lines of hits, remembered by route and by caller. */
-function hitTexts() {
+/** The parts of lines, remembered by route and by caller. */
+function preparedTexts() {
   const requests = new RecentlyUsed<RequestFields & { readonly text: string }>(MAX_IN_USE)
   const callers = new RecentlyUsed<CallerFields & { readonly text: string }>(MAX_IN_USE)
   const requestText = ({ method, route, status }: RequestFields): string => {
