@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import t from 'tap'
 import { documents, textOf } from '../../support/documents/list.ts'
@@ -67,8 +67,10 @@ t.test('every document of docs/ can be reached from the README', async (t) => {
   for (const path of reached) {
     for (const link of linksOf(textOf(path))) {
       const target = normalize(join(dirname(path), link.split('#')[0] ?? ''))
-      const file = existsSync(target) && statSync(target).isDirectory() ? join(target, 'README.md') : target
-      if (file.endsWith('.md') && existsSync(file)) reached.add(file)
+      // A link to a folder shows its files.
+      const isFolder = existsSync(target) && statSync(target).isDirectory()
+      const files = isFolder ? readdirSync(target).map((name) => join(target, name)) : [target]
+      for (const file of files) if (file.endsWith('.md') && existsSync(file)) reached.add(file)
     }
   }
   for (const { path } of documents()) t.ok(reached.has(path), path)
