@@ -1,7 +1,7 @@
 /** The layers around each attempt of a call: the retry of a read, its span, and the budget of calls per minute. */
 
 import { Readable } from 'node:stream'
-import type { NodeResult } from '../core/node-call.ts'
+import { isRelease5, type NodeResult } from '../core/node-call.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
 import type { Trace } from '../core/trace.ts'
 import { versionIn } from '../layouts/dialect.ts'
@@ -65,9 +65,13 @@ async function sendInSpan(call: UpstreamCall, trace: Trace, next: Send): Promise
   return result
 }
 
+/** Release 5.0 blocks the logins of an address, and answers its other calls. */
+const LOGIN = /^POST \/security\/user\/authenticate/
+const LOGINS_BLOCKED = { fault: 'loginsBlocked', reason: 'tooManyFailedLogins', retryAfter: 300 } as const
+
 /** Counts everything that is sent to the node, retries, logins and probes included, in its budget of calls per minute. */
 export const countCall =
-  ({ budget: budgetInUse, showsProblems, clock, onVersion }: StackParts): Layer =>
+  ({ budget: budgetInUse, showsProblems, clock, onVersion, release }: StackParts): Layer =>
   (next) => {
     const sendCounted = async (call: UpstreamCall, budget: CallBudget | undefined): Promise<NodeResult> => {
       // Reads are paced when they start. A retry that waited for its turn would be a failure instead.
@@ -87,7 +91,9 @@ export const countCall =
         const retryAfter = budget?.recordRefusal() ?? UNKNOWN_WAIT_SECONDS
         return { fault: 'overloaded', reason: 'tooManyRequests', status, retryAfter } as const
       }
-      const refusal = problem === 'addressBlocked' ? BLOCKED : tooMany()
+      const blocked = () =>
+        isRelease5(release()) && LOGIN.test(call.endpoint) ? { ...LOGINS_BLOCKED, status } : BLOCKED
+      const refusal = problem === 'addressBlocked' ? blocked() : tooMany()
       return notSent(call, type === PROBLEM_TYPE ? { ...refusal, layout: 'v4' } : refusal)
     }
     return (call) => {

@@ -33,6 +33,8 @@ export interface StackParts extends Pick<ClusterSettings, 'clock' | 'limits' | '
   readonly budget: () => CallBudget | undefined
   /** Whether responses of the node show that it refuses calls. */
   readonly showsProblems: () => boolean
+  /** Returns the release of the node; `undefined`: not known. */
+  readonly release: () => string | undefined
   /** Called with the version in a response to `GET /`, whatever it was sent for. */
   readonly onVersion: (version: string) => void
   /** Sends a call once. */

@@ -98,6 +98,7 @@ export class UpstreamNode {
       budget: this.#budgetInUse,
       showsProblems,
       onVersion: (version) => options.onVersion(name, version),
+      release: () => options.releaseOf(name),
     })
     this.call = this.#stack.call
   }

@@ -149,6 +149,15 @@ export class FailedLogins {
     }
   }
 
+  /** The node refuses all logins of the address: none is sent until the window has ended. */
+  async block(): Promise<void> {
+    const { latest } = this.#digestsOf({ name: '', address: '', isTrusted: true })
+    await this.#counters.update([this.#key, latest], (texts, { now }) => {
+      texts.set(this.#key, Array<string>(TRUSTED.all).fill(`${now} - -`).join(';'), WINDOW_MS)
+      texts.set(latest, `${now}`, WINDOW_MS)
+    })
+  }
+
   #digestsOf({ name, address }: LoginSource): LoginDigests {
     const digest = this.#counters.digest(name)
     return {

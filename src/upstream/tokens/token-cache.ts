@@ -206,6 +206,8 @@ export class TokenCache {
     const outcome = await this.#login.send(account)
     if (outcome.ok) await counted.succeed()
     else await (isRefusal(outcome) ? counted.fail() : counted.cancel())
+    const isBlocked = !outcome.ok && 'failure' in outcome && outcome.failure.fault === 'loginsBlocked'
+    if (isBlocked) await this.#failedLogins.block()
     return outcome
   }
 

@@ -17,7 +17,7 @@ Release 5.0 of the manager has an API on the master only, and half of the operat
 - **Upgrade.** While the master has 5.0 and other nodes answer as 4.14, writes are refused (939). Reads go to the master; a
   worker of 4.14 answers what the master no longer has.
 - **Logins** are sent one at a time. Wrong ones add up for as long as logins come less than 300 s apart. The edge sends at
-  most eight wrong ones a minute.
+  most eight wrong ones a minute. If the node blocks the address, no login is sent for 300 s; calls with a token go on.
 - **The key of the cluster** is \`*****\` for callers without \`files:write\`.
 - **Agents** lack \`manager\`, \`node_name\`, \`group_config_status\`, \`configSum\`, \`mergedSum\`, \`os.build\`, \`os.codename\` and
   \`os.uname\`; there is no agent 000. An agent below 5.0 is not restarted (1761).
