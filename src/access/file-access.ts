@@ -5,14 +5,12 @@
 import { hash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { externalUserName, type Revocations, requireStored, SESSION_REVOCATIONS } from '../core/access.ts'
-import { createCounters } from '../core/counters.ts'
 import type { Log } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
 import { CLOCK_TOLERANCE_S, type Clock, systemClock } from '../core/timing.ts'
 import type { NameAndPassword } from '../core/values.ts'
 import type { Access, AccessOptions, AuthResult, Recheck } from './access.ts'
-import { createLoginAttempts } from './login-attempts.ts'
-import { LoginQueue, PasswordLogins } from './logins.ts'
+import { createPasswordLogins, type PasswordLogins } from './logins.ts'
 import { createRevocationList } from './revocations.ts'
 import { NO_PERMISSIONS, type Roles } from './roles.ts'
 import { createSignedTexts } from './signed-texts.ts'
@@ -23,7 +21,6 @@ import { createPasswordVerifier, type Users, watchUsers } from './users-file.ts'
 
 /** Each hash occupies a thread of libuv's pool of four, which file reads need too. */
 const MAX_CONCURRENT_HASHES = Math.min(3, availableParallelism())
-const MAX_QUEUED_HASHES = 64
 /** `operations.signIn.lifetime` allows no more. */
 const MAX_SESSION_MS = 24 * 3_600_000
 
@@ -38,35 +35,22 @@ interface Parts {
 }
 
 export async function createFileAccess(options: AccessOptions, file: string, roles: Roles): Promise<Access> {
-  const { clock = systemClock, log, limits, tokens } = options
+  const { clock = systemClock, log, tokens } = options
   const { revocations = createRevocationList(clock) } = options
   const external = createExternalIssuers(tokens.issuers, { ownName: tokens.issuer, clock, log })
   const keys =
     tokens.keys === undefined
       ? createEphemeralKeys(log)
       : await forSetting('access.tokens.keys', watchSigningKeys(tokens.keys, log))
-  const own = createOwnIssuer({
-    issuer: tokens.issuer,
-    audience: tokens.audience,
-    lifetime: tokens.lifetime,
-    keys,
-    revocations,
-    clock,
-  })
+  const own = createOwnIssuer({ ...tokens, keys, revocations, clock })
   let logins: PasswordLogins | undefined
   const forgetLogins = (name: string) => logins?.forget(name)
   const users = await watchUsersOrClose(file, { own, revocations, clock, log, keys, forgetLogins })
   const parts: Parts = { users, roles, own, external, revocations, clock, log }
-  const { counters = createCounters(() => clock.elapsed()) } = options
-  const queue = new LoginQueue({ concurrency: MAX_CONCURRENT_HASHES, maxQueued: MAX_QUEUED_HASHES })
-  const verifyPassword = createPasswordVerifier(users)
-  const passwords = new PasswordLogins({
-    verifyPassword,
+  const passwords = createPasswordLogins(options, {
+    verifyPassword: createPasswordVerifier(users),
     credentialVersion: users.hashOf,
-    attempts: createLoginAttempts({ failedLogins: limits.failedLogins, counters }),
-    queue,
-    clock,
-    onFailure: options.onFailedLogin,
+    concurrency: MAX_CONCURRENT_HASHES,
   })
   logins = passwords
   const issuers = { get: (name: string) => (name === tokens.issuer ? own : external.get(name)) }

@@ -7,9 +7,6 @@
 import type { CounterStep, Counters, CounterTexts } from '../core/counters.ts'
 import { growingLru } from '../core/recently-used.ts'
 
-/** Counters of login attempts. Addresses are normalised, names are as sent. */
-export type LoginAttempts = ReturnType<typeof createLoginAttempts>
-
 type AttemptDecision =
   /** The password is not checked. */
   | { readonly allowed: false; readonly retryAfterMs: number }
@@ -57,16 +54,65 @@ interface LoginAttemptOptions {
   readonly counters: Counters
 }
 
-export function createLoginAttempts({ failedLogins, counters }: LoginAttemptOptions) {
+/** Counters of login attempts. Addresses are normalised, names are as sent. */
+export class LoginAttempts {
+  readonly #failedLogins: () => number
+  readonly #counters: Counters
   /** By the digest of a pair: until when it is blocked. */
-  const blockedUntil = growingLru<string, number>(MAX_BLOCKED_PAIRS)
+  readonly #blockedUntil = growingLru<string, number>(MAX_BLOCKED_PAIRS)
   /** The pairs that were announced when this process last read them. */
-  let announced: ReadonlyMap<string, number> = new Map()
+  #announced: ReadonlyMap<string, number> = new Map()
   /** Attempts that are not counted yet, by pair. */
-  const inFlight = new Map<string, number>()
+  readonly #inFlight = new Map<string, number>()
+
+  constructor({ failedLogins, counters }: LoginAttemptOptions) {
+    this.#failedLogins = failedLogins
+    this.#counters = counters
+    counters.onBeat(() => void this.#readAnnouncements())
+  }
+
+  /** Returns the milliseconds for which this address may not try this name; 0 if it may. Counts nothing. */
+  blockedForMs(address: string, name: string): number {
+    // Without this, all attempts of a burst would pass before the first is counted.
+    if (this.#inFlight.size > 0 && (this.#inFlight.get(pairOf(address, name)) ?? 0) >= this.#failedLogins())
+      return BURST_RETRY_MS
+    if (this.#blockedUntil.size === 0) return 0
+    const counters = this.#counters
+    return Math.max(0, (this.#blockedUntil.get(counters.digest(address, name)) ?? 0) - counters.now())
+  }
+
+  /** Counts one attempt in all counters in one step. */
+  async count(address: string, name: string): Promise<AttemptDecision> {
+    const key = pairOf(address, name)
+    this.#inFlight.set(key, (this.#inFlight.get(key) ?? 0) + 1)
+    const decision = await this.#update(address, name, countAttempt)
+    const left = (this.#inFlight.get(key) ?? 1) - 1
+    if (left > 0) this.#inFlight.set(key, left)
+    else this.#inFlight.delete(key)
+    return decision
+  }
+
+  /** Records a right password: clears the counter of this pair and remembers the pair as known. */
+  succeed(address: string, name: string): Promise<void> {
+    return this.#update(address, name, ({ pair, address: from, edge, texts, known, knownName }) => {
+      pair.clear()
+      from.subtract()
+      edge.subtract()
+      texts.set(known, '1', REMEMBER_MS)
+      texts.set(knownName, '1', REMEMBER_MS)
+    })
+  }
+
+  /** Takes one counted attempt back, because the password could not be checked. */
+  cancel(address: string, name: string): Promise<void> {
+    return this.#update(address, name, ({ pair, address: from, edge }) => {
+      for (const bucket of [pair, from, edge]) bucket.subtract()
+    })
+  }
 
   /** Changes the counters of one attempt in one step. */
-  async function update<Result>(address: string, name: string, rule: (attempt: Attempt) => Result): Promise<Result> {
+  async #update<Result>(address: string, name: string, rule: (attempt: Attempt) => Result): Promise<Result> {
+    const counters = this.#counters
     const digest = counters.digest(address, name)
     const names = [
       `pair:${digest}`,
@@ -77,66 +123,32 @@ export function createLoginAttempts({ failedLogins, counters }: LoginAttemptOpti
     ] as const
     const { result, ends } = await counters.update(names, (texts, step) => {
       const bucket = (key: string, limits: BucketLimits) =>
-        new Bucket(texts, step, { ...limits, key, limit: failedLogins() * limits.factor })
+        new Bucket(texts, step, { ...limits, key, limit: this.#failedLogins() * limits.factor })
       const [pair, from, edge] = [bucket(names[0], PAIR), bucket(names[1], ADDRESS), bucket(names[2], EDGE)]
       const attempt = { pair, address: from, edge, texts, known: names[3], knownName: names[4] }
       return { result: rule(attempt), ends: pair.isBlocked ? pair.blockedUntil : 0 }
     })
-    if (ends !== (blockedUntil.get(digest) ?? 0)) setBlocked(digest, ends)
+    if (ends !== (this.#blockedUntil.get(digest) ?? 0)) this.#setBlocked(digest, ends)
     return result
   }
 
-  function setBlocked(digest: string, ends: number): void {
-    if (ends > 0) blockedUntil.set(digest, ends)
-    else blockedUntil.delete(digest)
-    void counters.update([ANNOUNCEMENTS], (texts, { now }) => {
+  #setBlocked(digest: string, ends: number): void {
+    if (ends > 0) this.#blockedUntil.set(digest, ends)
+    else this.#blockedUntil.delete(digest)
+    void this.#counters.update([ANNOUNCEMENTS], (texts, { now }) => {
       const others = parseBlocked(texts.get(ANNOUNCEMENTS)).filter(([pair, until]) => pair !== digest && until > now)
       const all = ends > 0 && others.length < MAX_ANNOUNCED_PAIRS ? [...others, [digest, ends] as const] : others
       texts.set(ANNOUNCEMENTS, all.map(([pair, until]) => `${pair} ${until};`).join(''), PAIR.maxBlockMs)
     })
   }
 
-  async function readAnnouncements(): Promise<void> {
-    const next = new Map(parseBlocked(await counters.update([ANNOUNCEMENTS], (texts) => texts.get(ANNOUNCEMENTS))))
+  async #readAnnouncements(): Promise<void> {
+    const text = await this.#counters.update([ANNOUNCEMENTS], (texts) => texts.get(ANNOUNCEMENTS))
+    const next = new Map(parseBlocked(text))
     // Another replica has taken a failure of these pairs back.
-    for (const pair of announced.keys()) if (!next.has(pair)) blockedUntil.delete(pair)
-    for (const [pair, until] of next) blockedUntil.set(pair, until)
-    announced = next
-  }
-  counters.onBeat(() => void readAnnouncements())
-
-  return {
-    /** Returns the milliseconds for which this address may not try this name; 0 if it may. Counts nothing. */
-    blockedForMs(address: string, name: string): number {
-      // Without this, all attempts of a burst would pass before the first is counted.
-      if (inFlight.size > 0 && (inFlight.get(pairOf(address, name)) ?? 0) >= failedLogins()) return BURST_RETRY_MS
-      if (blockedUntil.size === 0) return 0
-      return Math.max(0, (blockedUntil.get(counters.digest(address, name)) ?? 0) - counters.now())
-    },
-    /** Counts one attempt in all counters in one step. */
-    async count(address: string, name: string): Promise<AttemptDecision> {
-      const key = pairOf(address, name)
-      inFlight.set(key, (inFlight.get(key) ?? 0) + 1)
-      const decision = await update(address, name, countAttempt)
-      const left = (inFlight.get(key) ?? 1) - 1
-      if (left > 0) inFlight.set(key, left)
-      else inFlight.delete(key)
-      return decision
-    },
-    /** Records a right password: clears the counter of this pair and remembers the pair as known. */
-    succeed: (address: string, name: string): Promise<void> =>
-      update(address, name, ({ pair, address: from, edge, texts, known, knownName }) => {
-        pair.clear()
-        from.subtract()
-        edge.subtract()
-        texts.set(known, '1', REMEMBER_MS)
-        texts.set(knownName, '1', REMEMBER_MS)
-      }),
-    /** Takes one counted attempt back, because the password could not be checked. */
-    cancel: (address: string, name: string): Promise<void> =>
-      update(address, name, ({ pair, address: from, edge }) => {
-        for (const bucket of [pair, from, edge]) bucket.subtract()
-      }),
+    for (const pair of this.#announced.keys()) if (!next.has(pair)) this.#blockedUntil.delete(pair)
+    for (const [pair, until] of next) this.#blockedUntil.set(pair, until)
+    this.#announced = next
   }
 }
 

@@ -4,12 +4,14 @@
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createCounters } from '../core/counters.ts'
 import type { FailedLoginReason } from '../core/events.ts'
 import { growingLru } from '../core/recently-used.ts'
-import { Semaphore, type SlotWait } from '../core/semaphore.ts'
-import type { Clock } from '../core/timing.ts'
+import { type Clock, systemClock } from '../core/timing.ts'
 import type { BasicCharset, NameAndPassword } from '../core/values.ts'
-import { LOGIN_RANKS, type LoginAttempts, type LoginRank } from './login-attempts.ts'
+import type { AccessOptions } from './access.ts'
+import { LoginAttempts, type LoginRank } from './login-attempts.ts'
+import { LoginQueue } from './login-queue.ts'
 import type { VerifyPassword } from './users-file.ts'
 
 type LoginResult =
@@ -41,6 +43,22 @@ const MAX_DELAYED_LOGINS = 256
 const MAX_NAME_LENGTH = 512
 const BUSY: LoginResult = { ok: false, reason: 'busy', retryAfterMs: 1000 }
 const WRONG: LoginResult = { ok: false, reason: 'wrong' }
+
+interface PasswordCheck extends Pick<LoginOptions, 'verifyPassword' | 'credentialVersion'> {
+  readonly concurrency: number
+}
+
+/** Checks that may wait for one of the concurrent ones. */
+const MAX_QUEUED_CHECKS = 64
+
+export function createPasswordLogins(
+  { clock = systemClock, limits, counters = createCounters(() => clock.elapsed()), onFailedLogin }: AccessOptions,
+  { concurrency, ...check }: PasswordCheck,
+): PasswordLogins {
+  const attempts = new LoginAttempts({ failedLogins: limits.failedLogins, counters })
+  const queue = new LoginQueue({ concurrency, maxQueued: MAX_QUEUED_CHECKS })
+  return new PasswordLogins({ ...check, attempts, queue, clock, onFailure: onFailedLogin })
+}
 
 export class PasswordLogins {
   readonly #options: LoginOptions
@@ -139,34 +157,5 @@ export class PasswordLogins {
     return createHmac('sha256', this.#key)
       .update(`${charset} ${Buffer.byteLength(username)}:${username}${password}`)
       .digest('base64')
-  }
-}
-
-/**
- * Limits concurrent password checks. Each rank has a lane, which the others cannot fill. `concurrency`: checks that run at the
- * same time; `maxQueued`: checks that wait, for each lane.
- */
-export class LoginQueue {
-  readonly #maxQueued: number
-  readonly #slots: Semaphore
-
-  constructor({ concurrency, maxQueued }: { readonly concurrency: number; readonly maxQueued: number }) {
-    this.#maxQueued = maxQueued
-    this.#slots = new Semaphore(() => concurrency, LOGIN_RANKS)
-  }
-
-  /** Runs the check as soon as a slot is free. Returns `undefined` at once if its lane is full. */
-  run<T>(check: () => Promise<T>, lane: LoginRank): Promise<T> | undefined {
-    if (!this.#slots.isFree && this.#slots.waiting(lane) >= this.#maxQueued) return undefined
-    return this.#runInSlot(check, this.#slots.take(lane))
-  }
-
-  async #runInSlot<T>(check: () => Promise<T>, wait: SlotWait | undefined): Promise<T> {
-    if (wait !== undefined) await wait.taken
-    try {
-      return await check()
-    } finally {
-      this.#slots.release()
-    }
   }
 }

@@ -4,20 +4,18 @@
  * authorises every request itself. The roles of the edge decide about the operations of the edge: all users have one role,
  * and those that the settings name have further ones.
  */
-import { createCounters } from '../core/counters.ts'
 import { EdgeError } from '../core/errors.ts'
 import { systemClock } from '../core/timing.ts'
 import { type JsonObject, type NameAndPassword, ownField, parseBasic } from '../core/values.ts'
 import type { Access, AccessOptions, AuthResult, PassthroughUsers, Recheck } from './access.ts'
-import { createLoginAttempts, type LoginAttempts } from './login-attempts.ts'
-import { LoginQueue, PasswordLogins } from './logins.ts'
+import type { LoginAttempts } from './login-attempts.ts'
+import { createPasswordLogins } from './logins.ts'
 import { type CustomRoles, NO_PERMISSIONS, type RoleAssignment, type Roles, resolvePermissions } from './roles.ts'
 import type { ClaimedToken } from './stored-acceptances.ts'
 import { parseToken, SUBJECT_PATTERN } from './tokens.ts'
 
 /** A node answers four or five calls per second; half of that stays free for requests of users that are logged in. */
 const MAX_CONCURRENT_CHECKS = 2
-const MAX_QUEUED_CHECKS = 64
 
 /** Throws an `Error` if the role does not exist. */
 export function createPassthroughAccess(
@@ -25,22 +23,15 @@ export function createPassthroughAccess(
   { verify, role, concurrentChecks = MAX_CONCURRENT_CHECKS }: PassthroughUsers,
   roles: Roles,
 ): Access {
-  const { clock = systemClock, log, limits } = options
-  const { customRoles } = options
+  const { log, customRoles } = options
   let common = commonRole(role, customRoles)
   roles.prepare(withCommonRole(options.roles, role), customRoles)()
   const permissionsOf = (name: string) =>
     roles.rolesOfUser(name).length === 0 ? common.permissions : (roles.byUser.get(name) ?? NO_PERMISSIONS)
-  const { counters = createCounters(() => clock.elapsed()) } = options
-  const queue = new LoginQueue({ concurrency: concurrentChecks, maxQueued: MAX_QUEUED_CHECKS })
-  const credentialVersion = () => undefined
-  const logins = new PasswordLogins({
+  const logins = createPasswordLogins(options, {
     verifyPassword: verify,
-    credentialVersion,
-    attempts: createLoginAttempts({ failedLogins: limits.failedLogins, counters }),
-    queue,
-    clock,
-    onFailure: options.onFailedLogin,
+    credentialVersion: () => undefined,
+    concurrency: concurrentChecks,
   })
   return {
     realm: options.realm,
@@ -61,7 +52,7 @@ export function createPassthroughAccess(
       if (login.reason === 'wrong') log('warn', 'login refused', { address })
       return login
     },
-    authenticateToken: async () => ({ ok: false, reason: 'invalid' }),
+    authenticateToken: async () => INVALID,
     issueToken: async () => {
       throw new Error('no tokens are issued in mode passthrough')
     },

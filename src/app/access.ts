@@ -6,7 +6,7 @@
 import { type AcceptedTokens, latestIssueOf } from '../access/accepted-tokens.ts'
 import type { Access } from '../access/access.ts'
 import { createAccess } from '../access/index.ts'
-import { createLoginAttempts } from '../access/login-attempts.ts'
+import { LoginAttempts } from '../access/login-attempts.ts'
 import {
   createManagerTokenAccess,
   type ManagerToken,
@@ -134,7 +134,7 @@ export function checkTokensAtNode(access: Access, parts: TokenCheckParts): Acces
       if (hasEnded(token, latestIssueOf(token, systemClock))) return undefined
       return (await askOfUnknown()) ? NOT_REMEMBERED : undefined
     },
-    attempts: createLoginAttempts({
+    attempts: new LoginAttempts({
       failedLogins,
       counters: counters ?? createCounters(() => systemClock.elapsed()),
     }),

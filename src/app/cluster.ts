@@ -17,7 +17,7 @@ import { readFromOwners, readThroughMaster } from '../join/all-agents.ts'
 import { joinCollections } from '../join/join-collections.ts'
 import { joinValidations, joinVerdicts, joinWrites } from '../join/join-results.ts'
 import type { MultiNodeHandlers, PipelineParts } from '../pipeline.ts'
-import { createSharedDrains } from '../replicas/shared-drains.ts'
+import { RedisDrains } from '../replicas/shared-drains.ts'
 import { createSharedSlots } from '../replicas/shared-slots.ts'
 import { createDistributionCheck, warnOfUnusedDistribution } from '../upstream/distribution.ts'
 import { forward } from '../upstream/forward.ts'
@@ -81,7 +81,7 @@ export function connectCluster(base: ClusterBase, times: EdgeTimes['cluster']): 
     ...(replicas && { peers: () => replicas.others() ?? [], onListRead: () => replicas.publish() }),
     ...(replica && {
       slots: createSharedSlots(replica),
-      shareDrains: (onChange) => createSharedDrains({ replica, onChange, log: toLog(log) }),
+      shareDrains: (onChange) => new RedisDrains({ replica, onChange, log: toLog(log) }),
     }),
     ...(shared && { counters: shared.counters }),
   })

@@ -26,7 +26,7 @@ import { buildMetrics, buildOperations, buildSignIn } from './operations.ts'
 import { loadPlugins, registerPlugins } from './plugins.ts'
 import { builtFolder } from './process.ts'
 import { readDescriptions } from './reference.ts'
-import { createReloader, type Reloader } from './reload.ts'
+import { Reloader } from './reload.ts'
 import { buildStatus, type Status } from './status.ts'
 import type { EdgeTimes } from './times.ts'
 
@@ -68,7 +68,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
   for (const warning of warnings) log.warn({ warning }, 'questionable setting')
   watchCredentials(settings, log)
   const lifecycle: Lifecycle = { isDraining: false, clientPorts: [] }
-  const reloader = createReloader({ ...options, config: settings, log })
+  const reloader = new Reloader({ ...options, config: settings, log })
   const base = await buildBase(settings, output, times)
   const cluster = await connectCluster(base, times.cluster)
   const kindOf = createKinds(initial.cluster.distribution)

@@ -22,8 +22,6 @@ interface ReloadStatus {
   readonly counts: { readonly succeeded: number; readonly failed: number }
 }
 
-export type Reloader = ReturnType<typeof createReloader>
-
 interface ReloadOptions {
   readonly config: ReloadableConfig
   /** Loads the configuration again. Absent: it has no file; only the certificates that it names are reloaded. */
@@ -35,73 +33,100 @@ interface ReloadOptions {
 
 const RETRY_INTERVAL_MS = 1000
 
-export function createReloader({ config, load, log, ...options }: ReloadOptions) {
-  const loadAgain = load ?? (async () => ({ ok: true, config: config.initial, files: [], warnings: [] }) as const)
-  let status: ReloadStatus = { succeededAt: Date.now(), pendingRestart: [], counts: { succeeded: 0, failed: 0 } }
-  let files = options.files ?? []
-  let latest = Promise.resolve()
+export class Reloader {
+  readonly #options: ReloadOptions
+  #status: ReloadStatus = { succeededAt: Date.now(), pendingRestart: [], counts: { succeeded: 0, failed: 0 } }
+  #files: readonly string[]
+  #latest = Promise.resolve()
   /** The reload that has not begun, and whether an operator asked for it. */
-  let pending: Promise<void> | undefined
-  let isPendingRequested = false
-  let close = (): void => undefined
+  #pending: Promise<void> | undefined
+  #isPendingRequested = false
+  #watched: { close(): void } | undefined
 
-  const reloadNow = async (isRequested: boolean): Promise<void> => {
+  constructor(options: ReloadOptions) {
+    this.#options = options
+    this.#files = options.files ?? []
+  }
+
+  readonly status = (): ReloadStatus => this.#status
+
+  /** Reloads once, because an operator asked for it. Results are logged, and the promise never rejects. */
+  reload(): Promise<void> {
+    return this.#reload(true)
+  }
+
+  /** Reloads from now on whenever a file changes. */
+  async watch(): Promise<void> {
+    const { log } = this.#options
+    this.#watched = await watchFiles<void>({
+      folder: dirname(this.#watchedFiles[0] ?? '.'),
+      fingerprint: async () =>
+        [...(await Promise.all(this.#watchedFiles.map(fingerprintFile))), this.#attempt].join(' '),
+      // The first reload finds changes since the process read its configuration.
+      load: () => this.#reload(false),
+      onError: (error) => log.error({ err: error }, 'configuration files cannot be watched'),
+    })
+  }
+
+  close(): void {
+    this.#watched?.close()
+  }
+
+  get #watchedFiles(): readonly string[] {
+    const { ca, cert, key } = this.#options.config.current().cluster.tls
+    return [...this.#files, ca, cert, key].filter((file) => file !== undefined)
+  }
+
+  /** Changes each second while the configuration has a fault. */
+  get #attempt(): number {
+    return this.#status.fault === undefined ? 0 : Math.floor(performance.now() / RETRY_INTERVAL_MS)
+  }
+
+  /** One reload after the other. Calls during a reload lead to one more, which reads the newest files. */
+  #reload(isRequested: boolean): Promise<void> {
+    this.#isPendingRequested ||= isRequested
+    this.#pending ??= this.#latest.then(() => {
+      const isRequestedNow = this.#isPendingRequested
+      this.#pending = undefined
+      this.#isPendingRequested = false
+      return this.#reloadNow(isRequestedNow)
+    })
+    this.#latest = this.#pending
+    return this.#pending
+  }
+
+  async #reloadNow(isRequested: boolean): Promise<void> {
+    const { log } = this.#options
+    const before = this.#status
+    const counts = { ...before.counts }
     try {
-      const loaded = await loadAgain()
-      if (!loaded.ok) throw new Error(loaded.faults.join('; '))
-      files = loaded.files
-      const { changed, pendingRestart } = await config.apply(loaded.config)
+      const { changed, pendingRestart } = await this.#apply()
       if (changed.length > 0) log.info({ changed }, 'configuration reloaded')
-      else if (status.fault !== undefined) log.info('configuration is valid again')
+      else if (before.fault !== undefined) log.info('configuration is valid again')
       else if (isRequested) log.info('configuration unchanged')
-      if (pendingRestart.length > 0 && !isDeepStrictEqual(pendingRestart, status.pendingRestart)) {
+      if (pendingRestart.length > 0 && !isDeepStrictEqual(pendingRestart, before.pendingRestart)) {
         log.warn({ settings: pendingRestart }, 'changed settings take effect after a restart only')
       }
-      const counts = { ...status.counts }
-      if (changed.length > 0 || status.fault !== undefined) counts.succeeded += 1
-      status = { succeededAt: Date.now(), pendingRestart, counts }
+      if (changed.length > 0 || before.fault !== undefined) counts.succeeded += 1
+      this.#status = { succeededAt: Date.now(), pendingRestart, counts }
     } catch (error) {
       const fault = error instanceof Error ? error.message : String(error)
-      const counts = { ...status.counts }
-      if (fault !== status.fault) counts.failed += 1
       // The same fault may be found again, by SIGHUP or after a change of another file.
-      if (fault !== status.fault) log.error({ fault }, 'configuration not reloaded, the last valid one stays in use')
-      status = { ...status, fault, counts }
+      if (fault !== before.fault) {
+        counts.failed += 1
+        log.error({ fault }, 'configuration not reloaded, the last valid one stays in use')
+      }
+      this.#status = { ...before, fault, counts }
     }
   }
-  /** One reload after the other. Calls during a reload lead to one more, which reads the newest files. */
-  const reload = (isRequested: boolean): Promise<void> => {
-    isPendingRequested ||= isRequested
-    pending ??= latest.then(() => {
-      const isRequestedNow = isPendingRequested
-      pending = undefined
-      isPendingRequested = false
-      return reloadNow(isRequestedNow)
-    })
-    latest = pending
-    return pending
-  }
-  const watchedFiles = (): string[] => {
-    const { ca, cert, key } = config.current().cluster.tls
-    return [...files, ca, cert, key].filter((file) => file !== undefined)
-  }
-  /** Changes each second while the configuration has a fault. */
-  const attempt = (): number => (status.fault === undefined ? 0 : Math.floor(performance.now() / RETRY_INTERVAL_MS))
-  return {
-    /** Reloads once, because an operator asked for it. Results are logged, and the promise never rejects. */
-    reload: () => reload(true),
-    status: () => status,
-    /** Reloads from now on whenever a file changes. */
-    watch: async (): Promise<void> => {
-      const watched = await watchFiles<void>({
-        folder: dirname(watchedFiles()[0] ?? '.'),
-        fingerprint: async () => [...(await Promise.all(watchedFiles().map(fingerprintFile))), attempt()].join(' '),
-        // The first reload finds changes since the process read its configuration.
-        load: () => reload(false),
-        onError: (error) => log.error({ err: error }, 'configuration files cannot be watched'),
-      })
-      close = () => watched.close()
-    },
-    close: () => close(),
+
+  /** Rejects if the configuration cannot be loaded or applied. */
+  async #apply(): ReturnType<ReloadableConfig['apply']> {
+    const { load, config } = this.#options
+    if (load === undefined) return config.apply(config.initial)
+    const loaded = await load()
+    if (!loaded.ok) throw new Error(loaded.faults.join('; '))
+    this.#files = loaded.files
+    return config.apply(loaded.config)
   }
 }

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import type { Log } from '../core/events.ts'
 import { systemClock } from '../core/timing.ts'
-import { createRequestCounts } from '../http/rate-limit.ts'
+import { SharedRequestCounts } from '../http/rate-limit.ts'
 import type { RedisReplica } from '../replicas/replica.ts'
 import { SharedCounters } from '../replicas/shared-counters.ts'
 import { createSharedRevocations } from '../replicas/shared-revocations.ts'
@@ -22,5 +22,5 @@ export function createSharedAccess({
 }) {
   const counters = new SharedCounters(replica, encryptionKey && hash('sha256', encryptionKey, 'buffer'))
   const revocations = createSharedRevocations({ replica, clock: systemClock, log })
-  return { counters, count: createRequestCounts(counters), revocations }
+  return { counters, count: new SharedRequestCounts(counters).count, revocations }
 }

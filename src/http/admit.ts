@@ -31,32 +31,7 @@ export async function createAuthenticator(
   count?: CountRequest,
 ) {
   const limits = await registerRateLimiters(app, rateLimits, count)
-  const verifyCredentials = await registerCredentials(app, access)
-  // By the text of the header: a digest of it costs as much as the lookup of a response. The function checks on each call
-  // whether the credentials still hold. Credentials that are not used any more are forgotten.
-  const remembered = new RecentlyUsed<Recheck>(MAX_IN_USE)
-  const forgetting = setInterval(() => remembered.beginGeneration(), FORGET_AFTER_MS).unref()
-  app.addHook('onClose', async () => clearInterval(forgetting))
-
-  const verify = async (request: FastifyRequest, reply: FastifyReply): Promise<Caller> => {
-    const result = await verifyCredentials(request, reply)
-    const { authorization = '' } = request.headers
-    if (!result.ok) {
-      remembered.delete(authorization)
-      throw refusal(access, result)
-    }
-    remembered.set(authorization, result.recheck)
-    return result.caller
-  }
-  /**
-   * Returns the caller of credentials that were verified before, with its present permissions; `undefined`: they must be
-   * verified again. That they still hold is asked each time (`Recheck` in access/): the user and its password in the users
-   * file, the end and the revocation of a token, the block of an address.
-   */
-  const recall = (authorization: string | undefined, clientAddress: string): Caller | undefined => {
-    if (authorization === undefined) return undefined
-    return remembered.get(authorization)?.(authorization, networkOf(clientAddress))
-  }
+  const { recall, verify } = rememberCredentials(app, access, await registerCredentials(app, access))
   return {
     recall,
     /**
@@ -89,6 +64,40 @@ export async function createAuthenticator(
       if (isBulk) limits.bulk.charge(caller)
       limits.address.charge(clientAddress)
       limits.caller.charge(caller)
+    },
+  }
+}
+
+/** Remembers credentials that were verified, until they are not used any more or the app closes. */
+function rememberCredentials(
+  app: FastifyInstance,
+  access: Access,
+  verifyCredentials: Awaited<ReturnType<typeof registerCredentials>>,
+) {
+  // By the text of the header: a digest of it costs as much as the lookup of a response.
+  const remembered = new RecentlyUsed<Recheck>(MAX_IN_USE)
+  const forgetting = setInterval(() => remembered.beginGeneration(), FORGET_AFTER_MS).unref()
+  app.addHook('onClose', async () => clearInterval(forgetting))
+  return {
+    /** Rejects as `verifyCredentials` does, and with the error of the access check. */
+    verify: async (request: FastifyRequest, reply: FastifyReply): Promise<Caller> => {
+      const result = await verifyCredentials(request, reply)
+      const { authorization = '' } = request.headers
+      if (!result.ok) {
+        remembered.delete(authorization)
+        throw refusal(access, result)
+      }
+      remembered.set(authorization, result.recheck)
+      return result.caller
+    },
+    /**
+     * Returns the caller of credentials that were verified before, with its present permissions; `undefined`: they must be
+     * verified again. That they still hold is asked each time (`Recheck` in access/): the user and its password in the users
+     * file, the end and the revocation of a token, the block of an address.
+     */
+    recall: (authorization: string | undefined, clientAddress: string): Caller | undefined => {
+      if (authorization === undefined) return undefined
+      return remembered.get(authorization)?.(authorization, networkOf(clientAddress))
     },
   }
 }

@@ -112,13 +112,10 @@ export function routeFinder({ catalogue, router, methodsOf }: Routes): FindRoute
   }
 }
 
-export function methodsAt(
-  { findRoute, isServed }: Pick<HttpContract, 'findRoute' | 'isServed'>,
-  url: string,
-): string[] {
+export function methodsAt(contract: Pick<HttpContract, 'findRoute' | 'isServed'>, url: string): string[] {
   return METHODS.filter((method) => {
-    const endpoint = findRoute(method, url)?.store ?? undefined
-    return endpoint !== undefined && isServed(endpoint)
+    const endpoint = contract.findRoute(method, url)?.store ?? undefined
+    return endpoint !== undefined && contract.isServed(endpoint)
   })
 }
 

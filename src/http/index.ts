@@ -92,39 +92,11 @@ export interface Http {
 export async function createHttp(options: HttpOptions): Promise<Http> {
   const { contract } = options
   const app = createApp(options, contract)
-  app.decorateRequest('edge')
-  // For plugins, as at the operations listener.
-  app.decorateRequest('caller', { getter: callerOf } as never)
-  app.addHook('onRequest', (request, _reply, done) => {
-    request.edge = new RequestState(options.clientAddress(request), options.beginTrace?.(request))
-    done()
-  })
-  if (options.settings().listen.cors.origins.length > 0) {
-    const { default: cors } = await import('@fastify/cors')
-    await app.register(cors, {
-      origin: (_origin, callback) => callback(null, [...options.settings().listen.cors.origins]),
-      methods: ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'],
-    })
-  }
+  await beginRequests(app, options)
   handleErrors(app, contract, options.log)
   const authenticator = await options.authentication(app)
   const hits = new PreparedHits({ ...options, release: contract.release }, authenticator)
-  app.addHook('onRequest', (request, reply, done) => {
-    const proceed = (error?: Error): void => {
-      const { edge } = request
-      edge.trace = options.recordStages?.(request.id, edge.trace) ?? edge.trace
-      reportAtEnd(request, reply, options)
-      addHeaders(reply, commonHeaders(request.id))
-      done(error)
-    }
-    try {
-      contract.checkForm?.(request)
-    } catch (refusal) {
-      proceed(refusal as Error)
-      return
-    }
-    hits.answer(request, reply, proceed)
-  })
+  answerHits(app, options, hits)
   app.addHook('onRequest', createAdmission({ ...options, authenticator, contract }))
   app.addHook('preParsing', (request, reply, _payload, done) => {
     if (!hasBody(request.headers)) return done()
@@ -154,6 +126,44 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
     methodsAt: (url) => methodsAt(contract, url),
     forgetUrls: () => hits.clear(),
   }
+}
+
+/** Gives each request its state, before anything else may answer it. */
+async function beginRequests(app: FastifyInstance, options: HttpOptions): Promise<void> {
+  app.decorateRequest('edge')
+  // For plugins, as at the operations listener.
+  app.decorateRequest('caller', { getter: callerOf } as never)
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.edge = new RequestState(options.clientAddress(request), options.beginTrace?.(request))
+    done()
+  })
+  if (options.settings().listen.cors.origins.length === 0) return
+  const { default: cors } = await import('@fastify/cors')
+  await app.register(cors, {
+    origin: (_origin, callback) => callback(null, [...options.settings().listen.cors.origins]),
+    methods: ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'],
+  })
+}
+
+/** Answers repeated hits in front of admission. All other requests are reported at their end. */
+function answerHits(app: FastifyInstance, options: HttpOptions, hits: PreparedHits): void {
+  const { contract } = options
+  app.addHook('onRequest', (request, reply, done) => {
+    const proceed = (error?: Error): void => {
+      const { edge } = request
+      edge.trace = options.recordStages?.(request.id, edge.trace) ?? edge.trace
+      reportAtEnd(request, reply, options)
+      addHeaders(reply, commonHeaders(request.id))
+      done(error)
+    }
+    try {
+      contract.checkForm?.(request)
+    } catch (refusal) {
+      proceed(refusal as Error)
+      return
+    }
+    hits.answer(request, reply, proceed)
+  })
 }
 
 /** Fastify calls it with the request as `this`. */

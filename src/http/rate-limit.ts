@@ -78,7 +78,7 @@ export function rateLimitsOf(derive: DeriveLimit): RateLimits {
 export async function registerRateLimiters(
   app: FastifyInstance,
   limits: RateLimits,
-  count: CountRequest = createRequestCounts(createCounters(systemClock.elapsed)),
+  count: CountRequest = new SharedRequestCounts(createCounters(systemClock.elapsed)).count,
 ) {
   await app.register(fastifyRateLimit, { global: false, store: storeOver(count) })
   const { perCaller } = limits
@@ -196,18 +196,61 @@ const BATCH_DELAY_MS = 40
 const MAX_KEYS_PER_GENERATION = 25_000
 const REPORTED_SHARE = 0.25
 
-export function createRequestCounts(counters: Counters): CountRequest {
-  const { elapsed } = systemClock
-  // By length first, so that no key must be built from both for each request.
-  const windowsByLength = new Map<number, RecentlyUsed<Window>>()
-  const due = new Set<Window>()
-  let isScheduled = false
+/** Counts the requests of all replicas that share the counters. */
+export class SharedRequestCounts {
+  readonly #counters: Counters
+  /** By length first, so that no key must be built from both for each request. */
+  readonly #windows = new Map<number, RecentlyUsed<Window>>()
+  readonly #due = new Set<Window>()
+  #isScheduled = false
 
-  async function report(window: Window): Promise<void> {
+  constructor(counters: Counters) {
+    this.#counters = counters
+  }
+
+  readonly count: CountRequest = (key, length, limit) => {
+    const now = systemClock.elapsed()
+    let windows = this.#windows.get(length)
+    if (windows === undefined) {
+      windows = new RecentlyUsed(MAX_KEYS_PER_GENERATION)
+      this.#windows.set(length, windows)
+    }
+    let window = windows.get(key)
+    if (window === undefined || window.endsAt <= now) {
+      window = { key, length, endsAt: now + length, own: 0, shared: 0, unreported: 0 }
+      windows.set(key, window)
+    }
+    window.own += 1
+    window.unreported += 1
+    const { replicas, isReachable } = this.#counters
+    if (replicas > 1 && window.own >= (limit / replicas) * REPORTED_SHARE) {
+      this.#due.add(window)
+      this.#schedule()
+    }
+    // While Redis is unreachable, each replica assumes that the others receive as many requests.
+    const count = isReachable ? window.shared + window.unreported : window.own * replicas
+    return { count, ends: window.endsAt - now }
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setTimeout(() => void this.#reportAll(), BATCH_DELAY_MS).unref()
+  }
+
+  async #reportAll(): Promise<void> {
+    const windows = [...this.#due]
+    this.#due.clear()
+    await Promise.all(windows.map((window) => this.#report(window)))
+    this.#isScheduled = false
+    if (this.#due.size > 0) this.#schedule()
+  }
+
+  async #report(window: Window): Promise<void> {
     const { key, length, unreported } = window
-    if (window.endsAt <= elapsed()) return
-    const name = `window:${length}:${counters.digest(key)}`
-    const { count, left, isShared } = await counters.update([name], (texts, { now, isShared }) => {
+    if (window.endsAt <= systemClock.elapsed()) return
+    const name = `window:${length}:${this.#counters.digest(key)}`
+    const { count, left, isShared } = await this.#counters.update([name], (texts, { now, isShared }) => {
       const [before = 0, ends = 0] = texts
         .get(name)
         .split(' ')
@@ -222,43 +265,6 @@ export function createRequestCounts(counters: Counters): CountRequest {
     if (!isShared) return
     window.unreported -= unreported
     window.shared = count
-    window.endsAt = elapsed() + left
-  }
-
-  async function reportAll(): Promise<void> {
-    const windows = [...due]
-    due.clear()
-    await Promise.all(windows.map(report))
-    isScheduled = false
-    if (due.size > 0) schedule()
-  }
-  function schedule(): void {
-    if (isScheduled) return
-    isScheduled = true
-    setTimeout(() => void reportAll(), BATCH_DELAY_MS).unref()
-  }
-
-  return (key, length, limit) => {
-    const now = elapsed()
-    let windows = windowsByLength.get(length)
-    if (windows === undefined) {
-      windows = new RecentlyUsed(MAX_KEYS_PER_GENERATION)
-      windowsByLength.set(length, windows)
-    }
-    let window = windows.get(key)
-    if (window === undefined || window.endsAt <= now) {
-      window = { key, length, endsAt: now + length, own: 0, shared: 0, unreported: 0 }
-      windows.set(key, window)
-    }
-    window.own += 1
-    window.unreported += 1
-    const { replicas } = counters
-    if (replicas > 1 && window.own >= (limit / replicas) * REPORTED_SHARE) {
-      due.add(window)
-      schedule()
-    }
-    // While Redis is unreachable, each replica assumes that the others receive as many requests.
-    const count = counters.isReachable ? window.shared + window.unreported : window.own * replicas
-    return { count, ends: window.endsAt - now }
+    window.endsAt = systemClock.elapsed() + left
   }
 }

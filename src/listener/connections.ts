@@ -19,7 +19,6 @@ import {
   parserError,
   pathOf,
   type RejectedRequest,
-  type Rejection,
   type RejectionForm,
   rejectionOf,
   rejectRequest,
@@ -59,9 +58,78 @@ interface AttachOptions {
 /** A reset, and a handshake that did not end in time: before its end, the client has sent no request. */
 const WITHOUT_RESPONSE: ReadonlySet<string> = new Set(['ECONNRESET', 'ERR_TLS_HANDSHAKE_TIMEOUT'])
 
+/** Attaches a server to its connections: from now on, they receive its requests. */
 export function attach(server: Server, options: AttachOptions): void {
-  const { connections, rules, drain, onReject, rejectionForm } = options
-  const handle: RequestListener = (request, response) => {
+  const intake = new Intake(options)
+  answerHalfClosed(server)
+  if (server instanceof TlsServer) server.on('connection', closeOnFault)
+  // A connection may be known already: Node may parse what came with the end of the handshake before this event.
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', intake.connectionOf)
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, intake.accept)
+  server.on('connect', intake.rejectConnect)
+  server.on('clientError', intake.rejectFault)
+}
+
+/** What becomes of the requests of a server. */
+class Intake {
+  readonly #options: AttachOptions
+  readonly #connectionOptions: ConnectionOptions
+
+  constructor(options: AttachOptions) {
+    const { rules, onReject } = options
+    this.#options = options
+    this.#connectionOptions = {
+      maxPipelined: () => rules.current.limits.pipelined,
+      handle: this.#handle,
+      onDrop: (request, nth) => onReject?.({ id: newRequestId(), request, nth, socket: request.socket }),
+    }
+  }
+
+  readonly accept: RequestListener = (request, response) => {
+    const { socket } = request
+    ;(this.#options.connections.get(socket) ?? this.#open(socket)).accept(request, response)
+  }
+
+  readonly connectionOf = (socket: Socket): Connection => this.#options.connections.get(socket) ?? this.#open(socket)
+
+  readonly rejectConnect = (request: IncomingMessage, socket: Socket): void => {
+    const connection = this.connectionOf(socket)
+    continueAfterDrain(socket, () => connection.current?.response)
+    // Discards what follows: while bytes are unread, the end of the connection is not seen.
+    socket.resume()
+    connection.rejectAfterResponses(() => this.#reject(socket, new EdgeError(905), request))
+  }
+
+  /** Rejects what Node could not parse, or did not receive in time. */
+  readonly rejectFault = (fault: NodeJS.ErrnoException, socket: Socket): void => {
+    if (socket.destroyed || WITHOUT_RESPONSE.has(fault.code ?? '')) {
+      socket.destroy()
+      return
+    }
+    const connection = this.connectionOf(socket)
+    const { limits, timeouts } = this.#options.rules.current
+    const error = parserError(fault, limits.url)
+    const rejectIt = (): void =>
+      connection.rejectAfterResponses((current) =>
+        current ? this.#rejectCurrent(current, error) : this.#reject(socket, error),
+      )
+    if (error.code === LATE) rejectUnlessReceived(connection, timeouts, rejectIt)
+    else rejectIt()
+  }
+
+  #open(socket: Socket): Connection {
+    const { connections } = this.#options
+    const connection = new Connection(socket, this.#connectionOptions)
+    connections.set(socket, connection)
+    // Sockets without TLS have it from Node's server.
+    socket.allowHalfOpen = true
+    socket.once('close', () => connections.delete(socket))
+    closeOnFault(socket)
+    return connection
+  }
+
+  readonly #handle: RequestListener = (request, response) => {
+    const { rules, drain, handle, onReject, rejectionForm } = this.#options
     const error = framingError(request, rules.current)
     if (error) {
       const id = newRequestId()
@@ -72,22 +140,21 @@ export function attach(server: Server, options: AttachOptions): void {
       return
     }
     const { headers, httpVersion, url = '' } = request
+    const { timeouts } = rules.current
     request.url = pathOf(url)
     // Node drops what arrived together with such a request, so no other request may follow on the connection.
     if (headers.upgrade !== undefined && isIgnoredUpgrade(headers)) response.shouldKeepAlive = false
+    const rejectLate = (): void => this.#rejectCurrent(request, new EdgeError(LATE))
     if (headers.expect !== undefined && httpVersion === '1.1')
-      continueRequest(request, response, rules.current.timeouts.expect, () =>
-        rejectCurrent(request, rejectionOf(new EdgeError(LATE), rejectionForm)),
-      )
-    if (hasBody(request.headers))
-      limitBodyRate(request, rules.current.timeouts.body, () =>
-        rejectCurrent(request, rejectionOf(new EdgeError(LATE), rejectionForm)),
-      )
-    if (drain.isRunning) drain.handle(request, response, options.handle)
-    else options.handle(request, response)
+      continueRequest(request, response, timeouts.expect, rejectLate)
+    if (hasBody(headers)) limitBodyRate(request, timeouts.body, rejectLate)
+    if (drain.isRunning) drain.handle(request, response, handle)
+    else handle(request, response)
   }
+
   /** Rejects on the bare socket. `request`: absent if it could not be parsed. */
-  const reject = (socket: Socket, error: EdgeError, request?: IncomingMessage): void => {
+  #reject(socket: Socket, error: EdgeError, request?: IncomingMessage): void {
+    const { onReject, rejectionForm } = this.#options
     const id = newRequestId()
     const rejection = rejectionOf(error, rejectionForm)
     const wasSent = rejectSocket(socket, rejection, id)
@@ -95,54 +162,12 @@ export function attach(server: Server, options: AttachOptions): void {
     // A connection that was opened and never used is no request.
     if (wasSent && socket.bytesRead > 0) onReject?.({ id, error, bytes, socket, ...(request && { request }) })
   }
-  const connectionOptions = {
-    maxPipelined: () => rules.current.limits.pipelined,
-    handle,
-    onDrop: (request: IncomingMessage, nth: number) =>
-      onReject?.({ id: newRequestId(), request, nth, socket: request.socket }),
-  }
-  const connectionOf = (socket: Socket): Connection => connections.get(socket) ?? open(socket)
-  const open = (socket: Socket): Connection => {
-    const connection = new Connection(socket, connectionOptions)
-    connections.set(socket, connection)
-    // Sockets without TLS have it from Node's server.
-    socket.allowHalfOpen = true
-    socket.once('close', () => connections.delete(socket))
-    closeOnFault(socket)
-    return connection
-  }
-  const accept: RequestListener = (request, response) => {
-    const { socket } = request
-    ;(connections.get(socket) ?? open(socket)).accept(request, response)
-  }
 
-  answerHalfClosed(server)
-  if (server instanceof TlsServer) server.on('connection', closeOnFault)
-  // A connection may be known already: Node may parse what came with the end of the handshake before this event.
-  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', connectionOf)
-  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, accept)
-  server.on('connect', (request, socket: Socket) => {
-    const connection = connectionOf(socket)
-    continueAfterDrain(socket, () => connection.current?.response)
-    // Discards what follows: while bytes are unread, the end of the connection is not seen.
-    socket.resume()
-    connection.rejectAfterResponses(() => reject(socket, new EdgeError(905), request))
-  })
-  server.on('clientError', (fault, socket: Socket) => {
-    if (socket.destroyed || WITHOUT_RESPONSE.has((fault as NodeJS.ErrnoException).code ?? '')) {
-      socket.destroy()
-      return
-    }
-    const connection = connectionOf(socket)
-    const { limits, timeouts } = rules.current
-    const error = parserError(fault, limits.url)
-    const rejectIt = (): void =>
-      connection.rejectAfterResponses((current) =>
-        current ? rejectCurrent(current, rejectionOf(error, rejectionForm)) : reject(socket, error),
-      )
-    if (error.code === LATE) rejectUnlessReceived(connection, timeouts, rejectIt)
-    else rejectIt()
-  })
+  /** Rejects a request that is being handled. The handler reports it, as it reports its own responses. */
+  #rejectCurrent(request: IncomingMessage, error: EdgeError): void {
+    const rejection = rejectionOf(error, this.#options.rejectionForm)
+    if (rejectSocket(request.socket, rejection)) request.rejectedWith = rejection.error
+  }
 }
 
 /**
@@ -155,11 +180,6 @@ function closeOnFault(socket: Socket): void {
   }
   socket.on('error', close)
   socket.on('timeout', close)
-}
-
-/** Rejects a request that is being handled. The handler reports it, as it reports its own responses. */
-function rejectCurrent(request: IncomingMessage, rejection: Rejection): void {
-  if (rejectSocket(request.socket, rejection)) request.rejectedWith = rejection.error
 }
 
 interface Exchange {

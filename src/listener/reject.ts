@@ -193,7 +193,7 @@ const v3Form: RejectionForm = {
   bodyOf: ({ code, message }) => JSON.stringify({ error: code, message }),
 }
 
-export interface Rejection {
+interface Rejection {
   readonly error: EdgeError
   readonly type: string
   readonly body: string

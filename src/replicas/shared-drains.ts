@@ -50,70 +50,78 @@ const INTERVAL_MS = 2000
 /** Another replica may change the state between the read and the change of this one. */
 const MAX_ATTEMPTS = 10
 
-/** Must be called before the replica starts. */
-export function createSharedDrains(options: SharedDrainsOptions): SharedDrains {
-  const { replica, onChange, log } = options
-  const { commands, times } = replica
-  let known = NO_DRAINS
-  let isForeignReported = false
-  let timer: NodeJS.Timeout | undefined
+/** Must be created before the replica starts. */
+export class RedisDrains implements SharedDrains {
+  readonly #options: SharedDrainsOptions
+  #known = NO_DRAINS
+  #isForeignReported = false
+  #timer: NodeJS.Timeout | undefined
 
-  const run = <Value>(command: typeof READ, args: readonly string[]) =>
-    commands.runScript<Value>(command, [redisKeys.drains], args, times.commandTimeout)
-
-  function take(state: DrainState): void {
-    if (formatDrainState(state) === formatDrainState(known)) return
-    known = state
-    onChange(state)
+  constructor(options: SharedDrainsOptions) {
+    this.#options = options
+    const { replica } = options
+    replica.subscribe(redisChannels.drains, () => void this.#refresh())
+    replica.commands.onReady(() => void this.#refresh())
   }
 
-  /** Takes a newer state from Redis. Returns the text there; `undefined`: Redis is unreachable. */
-  async function read(): Promise<{ readonly text: string; readonly isOlder: boolean } | undefined> {
-    const reply = await run<string>(READ, [])
-    if (!reply.ok && !isWrongType(reply)) return undefined
-    const text = reply.ok ? reply.value : ''
-    const state = text === '' ? NO_DRAINS : parseDrainState(text)
-    if (state === undefined && !isForeignReported)
-      log('warn', 'the drained nodes in Redis are not valid: the known ones stay in use')
-    isForeignReported = state === undefined
-    const isOlder = state === undefined || state.revision < known.revision
-    if (!isOlder) take(state)
-    return { text, isOlder }
+  async update(change: (state: DrainState) => DrainState): Promise<DrainState | undefined> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const found = await this.#read()
+      if (found === undefined) return undefined
+      const next = change(this.#known)
+      if (next === this.#known) return next
+      const reply = await this.#replace(found.text, next)
+      if (!reply.ok) return undefined
+      if (reply.value === 1) {
+        this.#take(next)
+        return next
+      }
+    }
+    return undefined
   }
 
-  function replace(text: string, state: DrainState): ReturnType<typeof run<number>> {
-    return run<number>(REPLACE, [text, formatDrainState(state), redisChannels.drains])
+  async start(): Promise<void> {
+    await this.#options.replica.start()
+    await this.#refresh()
+    this.#timer = setInterval(() => void this.#refresh(), INTERVAL_MS).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
   }
 
   /** Reads once more if a message arrived during a read. */
-  const refresh = oneRunAtATime(async () => {
-    const found = await read()
-    if (found?.isOlder && known.revision > 0) await replace(found.text, known)
+  readonly #refresh = oneRunAtATime(async () => {
+    const found = await this.#read()
+    if (found?.isOlder && this.#known.revision > 0) await this.#replace(found.text, this.#known)
   })
 
-  replica.subscribe(redisChannels.drains, () => void refresh())
-  commands.onReady(() => void refresh())
-  return {
-    update: async (change) => {
-      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-        const found = await read()
-        if (found === undefined) return undefined
-        const next = change(known)
-        if (next === known) return known
-        const reply = await replace(found.text, next)
-        if (!reply.ok) return undefined
-        if (reply.value === 1) {
-          take(next)
-          return next
-        }
-      }
-      return undefined
-    },
-    start: async () => {
-      await replica.start()
-      await refresh()
-      timer = setInterval(() => void refresh(), INTERVAL_MS).unref()
-    },
-    stop: () => clearInterval(timer),
+  /** Takes a newer state from Redis. Returns the text there; `undefined`: Redis is unreachable. */
+  async #read(): Promise<{ readonly text: string; readonly isOlder: boolean } | undefined> {
+    const reply = await this.#run<string>(READ, [])
+    if (!reply.ok && !isWrongType(reply)) return undefined
+    const text = reply.ok ? reply.value : ''
+    const state = text === '' ? NO_DRAINS : parseDrainState(text)
+    if (state === undefined && !this.#isForeignReported)
+      this.#options.log('warn', 'the drained nodes in Redis are not valid: the known ones stay in use')
+    this.#isForeignReported = state === undefined
+    const isOlder = state === undefined || state.revision < this.#known.revision
+    if (!isOlder) this.#take(state)
+    return { text, isOlder }
+  }
+
+  #replace(text: string, state: DrainState) {
+    return this.#run<number>(REPLACE, [text, formatDrainState(state), redisChannels.drains])
+  }
+
+  #run<Value>(command: typeof READ, args: readonly string[]) {
+    const { commands, times } = this.#options.replica
+    return commands.runScript<Value>(command, [redisKeys.drains], args, times.commandTimeout)
+  }
+
+  #take(state: DrainState): void {
+    if (formatDrainState(state) === formatDrainState(this.#known)) return
+    this.#known = state
+    this.#options.onChange(state)
   }
 }

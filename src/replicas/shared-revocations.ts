@@ -92,18 +92,70 @@ type RevocationRow = readonly [key: string, fact: string, place: string]
 type RevocationsReply = readonly [born: string, revoked: readonly RevocationRow[]]
 
 /** Must be called before the replica starts. */
-export function createSharedRevocations({ replica, clock, log }: SharedRevocationsOptions) {
-  const { commands, heartbeat, times, id } = replica
-  /** Revocations that Redis does not have yet, by key. */
-  const pending = new Map<string, Revocation>()
-  const known: RevocationList = createRevocationList(clock, async (revocation) => {
-    pending.set(revocation.key, revocation)
-    const isStored = await writePending()
-    if (!isStored) log('warn', PENDING, { revocations: pending.size })
+export function createSharedRevocations(options: SharedRevocationsOptions) {
+  const { replica, clock, log } = options
+  const exchange = new RevocationExchange(replica)
+  const known = createRevocationList(clock, async (revocation) => {
+    const isStored = await exchange.write(revocation)
+    if (!isStored) log('warn', PENDING, { revocations: exchange.pending })
     return isStored
   })
+  const read = exchange.startReading(known)
+  return {
+    ...known,
+    /** Starts the replica. Resolves when all revocations are known here, or when Redis is unreachable. */
+    start: async (): Promise<void> => {
+      await replica.start()
+      await read()
+    },
+  }
+}
 
-  async function writePending(): Promise<boolean> {
+/** Writes revocations to Redis, and reads those of other replicas. */
+class RevocationExchange {
+  readonly #replica: RedisReplica
+  /** Revocations that Redis does not have yet, by key. */
+  readonly #pending = new Map<string, Revocation>()
+  /** How far the order in Redis was read. `born` differs after a flush. */
+  #born = ''
+  #place = '0'
+  /** Redis was unreachable, or another server may have taken its place. */
+  #mayHaveForgotten = true
+
+  constructor(replica: RedisReplica) {
+    this.#replica = replica
+  }
+
+  get pending(): number {
+    return this.#pending.size
+  }
+
+  /** Resolves to `false` if Redis is unreachable. It then gets the revocation later. */
+  write(revocation: Revocation): Promise<boolean> {
+    this.#pending.set(revocation.key, revocation)
+    return this.#writePending()
+  }
+
+  /** Reads the revocations of others into the list whenever there may be new ones. Returns the function that reads them now. */
+  startReading(known: RevocationList): () => Promise<void> {
+    const { commands, heartbeat, id } = this.#replica
+    const read = oneRunAtATime(async () => {
+      const isComplete = await this.#read(known)
+      if (!isComplete) this.#mayHaveForgotten = true
+    })
+    heartbeat.onBeat(() => void read())
+    commands.onReady(() => {
+      this.#mayHaveForgotten = true
+    })
+    this.#replica.subscribe(redisChannels.revocations, (writer) => {
+      if (writer !== id) void read()
+    })
+    return read
+  }
+
+  async #writePending(): Promise<boolean> {
+    const { commands, times, id } = this.#replica
+    const pending = this.#pending
     while (pending.size > 0) {
       const batch = [...pending.values()].slice(0, MAX_BATCH)
       const values = batch.flatMap(({ key, moment, until }) => [key, Math.ceil(moment), Math.ceil(until)])
@@ -117,49 +169,22 @@ export function createSharedRevocations({ replica, clock, log }: SharedRevocatio
     return true
   }
 
-  /** `mayHaveForgotten`: Redis was unreachable, or another server may have taken its place. */
-  const state = { born: '', place: '0', mayHaveForgotten: true }
-
-  async function readRevocations(): Promise<boolean> {
-    const args = [randomUUID(), state.born, state.place, MAX_BATCH]
-    const { mayHaveForgotten } = state
-    state.mayHaveForgotten = false
-    const reply = await commands.runScript<RevocationsReply>(
-      READ_REVOCATIONS,
-      KEYS.read,
-      args,
-      // No request waits for a read, and its reply may be long.
-      times.bulkTimeout,
-    )
+  async #read(known: RevocationList): Promise<boolean> {
+    const { commands, times } = this.#replica
+    const args = [randomUUID(), this.#born, this.#place, MAX_BATCH]
+    const mayHaveForgotten = this.#mayHaveForgotten
+    this.#mayHaveForgotten = false
+    // No request waits for a read, and its reply may be long.
+    const reply = await commands.runScript<RevocationsReply>(READ_REVOCATIONS, KEYS.read, args, times.bulkTimeout)
     if (!reply.ok) return false
     const [born, revoked] = reply.value
-    const hasForgotten = mayHaveForgotten || born !== state.born
-    state.born = born
-    state.place = revoked.at(-1)?.[2] ?? state.place
+    const hasForgotten = mayHaveForgotten || born !== this.#born
+    this.#born = born
+    this.#place = revoked.at(-1)?.[2] ?? this.#place
     for (const row of revoked) known.merge(parseRevocation(row))
-    if (hasForgotten) for (const one of known.all()) pending.set(one.key, one)
-    if (!(await writePending())) return false
-    return revoked.length < MAX_BATCH || readRevocations()
-  }
-
-  const read = oneRunAtATime(async () => {
-    const isComplete = await readRevocations()
-    if (!isComplete) state.mayHaveForgotten = true
-  })
-  heartbeat.onBeat(() => void read())
-  commands.onReady(() => {
-    state.mayHaveForgotten = true
-  })
-  replica.subscribe(redisChannels.revocations, (writer) => {
-    if (writer !== replica.id) void read()
-  })
-  return {
-    ...known,
-    /** Starts the replica. Resolves when all revocations are known here, or when Redis is unreachable. */
-    start: async (): Promise<void> => {
-      await replica.start()
-      await read()
-    },
+    if (hasForgotten) for (const one of known.all()) this.#pending.set(one.key, one)
+    if (!(await this.#writePending())) return false
+    return revoked.length < MAX_BATCH || this.#read(known)
   }
 }
 

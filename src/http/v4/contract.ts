@@ -4,12 +4,13 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyRequest } from 'fastify'
 import type { Endpoint, Param, V4Endpoint } from '../../contracts/endpoint.ts'
 import { bool } from '../../contracts/v4/value.ts'
 import { describedBody } from '../../core/endpoint-names.ts'
 import { EdgeError, goneProblem, notFoundProblem, Problem, suggestionHeaders } from '../../core/errors.ts'
 import { isInRelease, isRelease5, MAX_SEARCH_BYTES, minorOf } from '../../core/node-call.ts'
-import { NO_BODY } from '../../core/request.ts'
+import { NO_BODY, type RequestBody } from '../../core/request.ts'
 import { isObject } from '../../core/values.ts'
 import { checkCoding } from '../content-coding.ts'
 import {
@@ -20,7 +21,8 @@ import {
   type RouterOptions,
   routeFinder,
 } from '../contract.ts'
-import { canonicalText, decodeText, printable, type Values } from '../parameters.ts'
+import type { ValidatedUrl } from '../edge-request.ts'
+import { canonicalText, decodeText, type Flags, printable, type Values } from '../parameters.ts'
 import { parseStrictValue } from '../strict-json.ts'
 import {
   checkFields,
@@ -49,91 +51,121 @@ interface V4ContractOptions {
   readonly releases: () => { readonly lowest?: string | undefined; readonly highest?: string | undefined }
 }
 
-export function v4Contract({ catalogue, releases }: V4ContractOptions) {
-  const release = () => releases().lowest
-  return (settings: () => HttpSettings): HttpContract => {
-    let known = knownOf(undefined)
-    const current = () => {
-      const named = release()
-      if (named !== known.release) known = knownOf(named)
-      return known
-    }
-    const isValid: IsInRelease = (having) => isInRelease(having, current().release)
-    const isOfRelease5 = ({ releases: having }: V4Endpoint) => {
-      const { highest } = releases()
-      return isRelease5(highest) && isInRelease(having, highest)
-    }
-    const methodsOf = ({ method }: Endpoint) => [method]
-    const routes = {
-      findRoute: routeFinder({ catalogue, router, methodsOf }),
-      // During an upgrade, an operation that some nodes have is sent to these.
-      isServed: (endpoint: Endpoint) =>
-        endpoint.contract === 'v4' && (isValid(endpoint.releases) || isOfRelease5(endpoint)),
-    }
-    const checkUrl: HttpContract['checkUrl'] = (endpoint, params, query, headers) => {
-      const { facts } = current()
-      const ofRelease: OfRelease = { isInRelease: isValid, printsSchemas: facts.printsSchemas }
-      checkNames(endpoint, query, isValid)
-      checkValues(endpoint.query, query, 'query', ofRelease)
-      if (settings().cluster.guards?.longSearch === true) checkSearch(endpoint, query)
-      checkValues(flagsOf(endpoint), query, 'query', ofRelease)
-      checkValues(endpoint.params, params, 'path', ofRelease)
-      if (headers !== undefined) checkBodyType(endpoint, headers['content-type'] ?? UNTYPED, facts)
-    }
-    return {
-      catalogue,
-      router,
-      comparesAppVersion: false,
-      release,
-      methodsOf,
-      ...routes,
-      checkForm: ({ raw, routeOptions }) => {
-        const { url = '' } = raw
-        const { endpoint, permission } = routeOptions.config
-        // Of the route of a plugin, which the contract knows nothing of.
-        if (permission !== undefined) return
-        checkPath(url, current().facts, (path) => methodsAt(routes, path).length > 0)
-        if (endpoint === undefined || !routes.isServed(endpoint))
-          throw wrongRoute(methodsAt(routes, url), endpoint, release())
-        checkScheme(raw.headers, endpoint)
-      },
-      parseQuery: (url, endpoint) => parseQuery(url, endpoint, settings(), current().facts),
-      served: (endpoint) => {
-        if (endpoint === undefined || !routes.isServed(endpoint)) throw wrongRoute([], endpoint, release())
-        if (endpoint.experimental && !settings().cluster.experimental) throw experimentalDisabled()
-        return endpoint
-      },
-      checkContentHeaders: (headers, endpoint) => {
-        const { facts } = current()
-        if (facts.bodyTypeFirst) checkTypeFirst(headers, endpoint, facts)
-        plainContentType(headers)
-      },
-      // The manager has one limit for all bodies.
-      bodyLimitOf: () => settings().listen.limits.upload,
-      parseBody: (endpoint, type, bytes) => parseV4Body(endpoint, { type, bytes }, current().facts),
-      check: (endpoint, { params, query, body, headers }) => {
-        checkBody(endpoint, body)
-        checkUrl(endpoint, params as Values, query as Values, headers)
-        checkKnownFields(endpoint, body)
-      },
-      checkUrl,
-      validatedUrl: (endpoint, params, query, flags) => ({
-        endpoint,
-        params: valuesOf(endpoint.params, params),
-        query: valuesOf(endpoint.query, query),
-        flags,
-      }),
-      requestBody: (endpoint, { body, headers }) => {
-        const kind = describedBody(endpoint)?.kind
-        if (kind === undefined) return NO_BODY
-        if (kind === 'fields') return { kind, fields: body as Readonly<Record<string, unknown>> }
-        const isXml = headers['content-type'] === 'application/xml'
-        return { kind, type: isXml ? 'application/xml' : 'application/octet-stream', bytes: body as Buffer }
-      },
-      errorOf: problemOf,
-      notFound: () => notFoundProblem(),
-      sendError: sendProblem,
-    }
+export function v4Contract(options: V4ContractOptions) {
+  return (settings: () => HttpSettings): HttpContract => new V4Contract(options, settings)
+}
+
+class V4Contract implements HttpContract {
+  readonly catalogue: readonly Endpoint[]
+  readonly router = router
+  readonly comparesAppVersion = false
+  readonly findRoute: HttpContract['findRoute']
+  readonly #releases: V4ContractOptions['releases']
+  readonly #settings: () => HttpSettings
+  #known = knownOf(undefined)
+
+  constructor({ catalogue, releases }: V4ContractOptions, settings: () => HttpSettings) {
+    this.catalogue = catalogue
+    this.#releases = releases
+    this.#settings = settings
+    this.findRoute = routeFinder(this)
+  }
+
+  readonly release = (): string | undefined => this.#releases().lowest
+
+  methodsOf({ method }: Endpoint): string[] {
+    return [method]
+  }
+
+  /** During an upgrade, an operation that some nodes have is sent to these. */
+  isServed(endpoint: Endpoint): boolean {
+    return endpoint.contract === 'v4' && (this.#isValid(endpoint.releases) || this.#isOfRelease5(endpoint))
+  }
+
+  checkForm({ raw, routeOptions }: FastifyRequest): void {
+    const { url = '' } = raw
+    const { endpoint, permission } = routeOptions.config
+    // Of the route of a plugin, which the contract knows nothing of.
+    if (permission !== undefined) return
+    checkPath(url, this.#facts, (path) => methodsAt(this, path).length > 0)
+    if (endpoint === undefined || !this.isServed(endpoint))
+      throw wrongRoute(methodsAt(this, url), endpoint, this.release())
+    checkScheme(raw.headers, endpoint)
+  }
+
+  parseQuery(url: string, endpoint: Endpoint | undefined): ParsedQuery {
+    return parseQuery(url, endpoint, this.#settings(), this.#facts)
+  }
+
+  served<E extends Endpoint>(endpoint: E | undefined): E {
+    if (endpoint === undefined || !this.isServed(endpoint)) throw wrongRoute([], endpoint, this.release())
+    if (endpoint.experimental && !this.#settings().cluster.experimental) throw experimentalDisabled()
+    return endpoint
+  }
+
+  checkContentHeaders(headers: IncomingHttpHeaders, endpoint: Endpoint): void {
+    const facts = this.#facts
+    if (facts.bodyTypeFirst) checkTypeFirst(headers, endpoint, facts)
+    plainContentType(headers)
+  }
+
+  /** The manager has one limit for all bodies. */
+  readonly bodyLimitOf = (): number => this.#settings().listen.limits.upload
+
+  readonly parseBody: HttpContract['parseBody'] = (endpoint, type, bytes) =>
+    parseV4Body(endpoint, { type, bytes }, this.#facts)
+
+  check(endpoint: Endpoint, { params, query, body, headers }: FastifyRequest): void {
+    checkBody(endpoint, body)
+    this.checkUrl(endpoint, params as Values, query as Values, headers)
+    checkKnownFields(endpoint, body)
+  }
+
+  checkUrl(endpoint: Endpoint, params: Values, query: Values, headers?: IncomingHttpHeaders): void {
+    const facts = this.#facts
+    const ofRelease: OfRelease = { isInRelease: this.#isValid, printsSchemas: facts.printsSchemas }
+    checkNames(endpoint, query, this.#isValid)
+    checkValues(endpoint.query, query, 'query', ofRelease)
+    if (this.#settings().cluster.guards?.longSearch === true) checkSearch(endpoint, query)
+    checkValues(flagsOf(endpoint), query, 'query', ofRelease)
+    checkValues(endpoint.params, params, 'path', ofRelease)
+    if (headers !== undefined) checkBodyType(endpoint, headers['content-type'] ?? UNTYPED, facts)
+  }
+
+  validatedUrl(endpoint: Endpoint, params: Values, query: Values, flags: Flags): ValidatedUrl {
+    return { endpoint, params: valuesOf(endpoint.params, params), query: valuesOf(endpoint.query, query), flags }
+  }
+
+  requestBody(endpoint: Endpoint, { body, headers }: FastifyRequest): RequestBody {
+    const kind = describedBody(endpoint)?.kind
+    if (kind === undefined) return NO_BODY
+    if (kind === 'fields') return { kind, fields: body as Readonly<Record<string, unknown>> }
+    const isXml = headers['content-type'] === 'application/xml'
+    return { kind, type: isXml ? 'application/xml' : 'application/octet-stream', bytes: body as Buffer }
+  }
+
+  readonly errorOf = problemOf
+  readonly sendError = sendProblem
+
+  notFound(): EdgeError {
+    return notFoundProblem()
+  }
+
+  readonly #isValid: IsInRelease = (having) => isInRelease(having, this.#current.release)
+
+  #isOfRelease5({ releases: having }: V4Endpoint): boolean {
+    const { highest } = this.#releases()
+    return isRelease5(highest) && isInRelease(having, highest)
+  }
+
+  get #facts(): ReleaseFacts {
+    return this.#current.facts
+  }
+
+  get #current() {
+    const named = this.release()
+    if (named !== this.#known.release) this.#known = knownOf(named)
+    return this.#known
   }
 }
 

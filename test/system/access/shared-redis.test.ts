@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { createLoginAttempts } from '../../../src/access/login-attempts.ts'
+import { LoginAttempts } from '../../../src/access/login-attempts.ts'
 import { createSharedAccess } from '../../../src/app/shared-access.ts'
 import type { RedisConnectionOptions } from '../../../src/replicas/options.ts'
 import { RedisReplica } from '../../../src/replicas/replica.ts'
@@ -13,7 +13,7 @@ async function replicaOf(t: Test, redis: RedisConnectionOptions) {
   const shared = createSharedAccess({ replica, log: () => {} })
   t.teardown(() => replica.close())
   await shared.revocations.start()
-  const attempts = createLoginAttempts({ failedLogins: () => 2, counters: shared.counters })
+  const attempts = new LoginAttempts({ failedLogins: () => 2, counters: shared.counters })
   return { ...shared, attempts, heartbeat: replica.heartbeat }
 }
 

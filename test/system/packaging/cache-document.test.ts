@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'
-import { createLoginAttempts } from '../../../src/access/login-attempts.ts'
+import { LoginAttempts } from '../../../src/access/login-attempts.ts'
 import { createSharedAccess } from '../../../src/app/shared-access.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { schema } from '../../../src/config/schema.ts'
@@ -78,7 +78,7 @@ t.test('as this ACL user, store and access work, and Redis refuses no command', 
   t.equal(replica.heartbeat.lostAt, undefined)
   const until = Date.now() + 60_000
   await shared.revocations.revokeUpTo('issuer', 'alice', Date.now(), until)
-  const attempts = createLoginAttempts({ failedLogins: () => 1, counters: shared.counters })
+  const attempts = new LoginAttempts({ failedLogins: () => 1, counters: shared.counters })
   t.match(await attempts.count('10.0.0.1', 'bob'), { allowed: true })
   t.match(await attempts.count('10.0.0.1', 'bob'), { allowed: false })
   await attempts.succeed('10.0.0.1', 'bob')

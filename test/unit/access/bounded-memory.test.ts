@@ -4,13 +4,14 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { createSignIns } from '../../../packages/console/server/sign-in/sessions.ts'
-import { createLoginAttempts } from '../../../src/access/login-attempts.ts'
-import { LoginQueue, PasswordLogins } from '../../../src/access/logins.ts'
+import { LoginAttempts } from '../../../src/access/login-attempts.ts'
+import { LoginQueue } from '../../../src/access/login-queue.ts'
+import { PasswordLogins } from '../../../src/access/logins.ts'
 import { createRevocationList } from '../../../src/access/revocations.ts'
 import { TokenVerifier } from '../../../src/access/tokens.ts'
 import { type Counters, createCounters } from '../../../src/core/counters.ts'
 import { systemClock as clock } from '../../../src/core/timing.ts'
-import { createRequestCounts } from '../../../src/http/rate-limit.ts'
+import { SharedRequestCounts } from '../../../src/http/rate-limit.ts'
 import type { RedisReplica } from '../../../src/replicas/replica.ts'
 import { SharedCounters } from '../../../src/replicas/shared-counters.ts'
 
@@ -34,7 +35,7 @@ function logins(isRight: boolean): Use {
   const passwords = new PasswordLogins({
     verifyPassword: async () => isRight,
     credentialVersion: () => undefined,
-    attempts: createLoginAttempts({ failedLogins, counters: createCounters(clock.elapsed) }),
+    attempts: new LoginAttempts({ failedLogins, counters: createCounters(clock.elapsed) }),
     queue: new LoginQueue({ concurrency: 3, maxQueued: 64 }),
     clock,
   })
@@ -48,14 +49,14 @@ const uses: Readonly<Record<string, { readonly maxEntries: number; start(): Use 
   'failed logins that replicas share': {
     maxEntries: 20_000,
     start: () => {
-      const attempts = createLoginAttempts({ failedLogins, counters: shared() })
+      const attempts = new LoginAttempts({ failedLogins, counters: shared() })
       return (index) => attempts.count(addressOf(index), `user ${index}`)
     },
   },
   'counted requests': {
     maxEntries: 50_000,
     start: () => {
-      const count = createRequestCounts(shared())
+      const count = new SharedRequestCounts(shared()).count
       return (index) => count(`caller ${index}`, 1000, 500)
     },
   },

@@ -1,11 +1,11 @@
 import t from 'tap'
-import { createLoginAttempts } from '../../../src/access/login-attempts.ts'
+import { LoginAttempts } from '../../../src/access/login-attempts.ts'
 import { createCounters } from '../../../src/core/counters.ts'
 
 const counters = () => createCounters(() => 0)
 
 t.test('under an attack on the whole edge, unknown pairs are delayed and known pairs are not', async (t) => {
-  const attempts = createLoginAttempts({ failedLogins: () => 1, counters: counters() })
+  const attempts = new LoginAttempts({ failedLogins: () => 1, counters: counters() })
   await attempts.count('home', 'bob')
   await attempts.succeed('home', 'bob')
   for (let index = 0; index < 40; index++) await attempts.count(`address ${index}`, 'bob')
@@ -15,7 +15,7 @@ t.test('under an attack on the whole edge, unknown pairs are delayed and known p
 })
 
 t.test('an attempt that is cancelled is no failure', async (t) => {
-  const attempts = createLoginAttempts({ failedLogins: () => 1, counters: counters() })
+  const attempts = new LoginAttempts({ failedLogins: () => 1, counters: counters() })
   for (let turn = 0; turn < 5; turn++) {
     t.match(await attempts.count('a', 'bob'), { allowed: true })
     await attempts.cancel('a', 'bob')

@@ -1,6 +1,7 @@
 import t from 'tap'
-import { createLoginAttempts } from '../../../src/access/login-attempts.ts'
-import { LoginQueue, PasswordLogins } from '../../../src/access/logins.ts'
+import { LoginAttempts } from '../../../src/access/login-attempts.ts'
+import { LoginQueue } from '../../../src/access/login-queue.ts'
+import { PasswordLogins } from '../../../src/access/logins.ts'
 import { createCounters } from '../../../src/core/counters.ts'
 
 /** Logins against a fake check that accepts `right for NAME` once `gate` resolves. */
@@ -15,7 +16,7 @@ function createLogins({ gate = Promise.resolve(), concurrency = 1, maxQueued = 2
       return password === `right for ${name}`
     },
     credentialVersion: () => state.credentialVersion,
-    attempts: createLoginAttempts({ failedLogins: () => 3, counters: createCounters(clock.elapsed) }),
+    attempts: new LoginAttempts({ failedLogins: () => 3, counters: createCounters(clock.elapsed) }),
     queue: new LoginQueue({ concurrency, maxQueued }),
     clock,
   })

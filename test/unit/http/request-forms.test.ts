@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { createAccess } from '../../../src/access/index.ts'
-import { createLoginAttempts } from '../../../src/access/login-attempts.ts'
+import { LoginAttempts } from '../../../src/access/login-attempts.ts'
 import { createManagerTokenAccess } from '../../../src/access/passthrough-access.ts'
 import { putUser } from '../../../src/access/users-file.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
@@ -64,7 +64,7 @@ async function start(t: Test, contract: Contract, mode: Mode) {
       : createManagerTokenAccess(own, {
           node: () => 'master',
           check: async ({ user }) => (user === 'alice' ? acceptance : undefined),
-          attempts: createLoginAttempts({ failedLogins: () => 100_000, counters: createCounters(() => 0) }),
+          attempts: new LoginAttempts({ failedLogins: () => 100_000, counters: createCounters(() => 0) }),
           permissionsOf: (name) => own.permissionsOf?.(name) ?? [],
         })
   const server = await startServer(t, handle, {

@@ -1,6 +1,6 @@
 /** Counters that real replicas change at once in a real Redis. */
 import t, { type Test } from 'tap'
-import { createLoginAttempts } from '../../../src/access/login-attempts.ts'
+import { LoginAttempts } from '../../../src/access/login-attempts.ts'
 import type { Counters } from '../../../src/core/counters.ts'
 import { redisKeys } from '../../../src/replicas/options.ts'
 import { RedisReplica } from '../../../src/replicas/replica.ts'
@@ -61,7 +61,7 @@ t.test(
 
 t.test('failed logins are stored in the form of version 0.1.0', async (t) => {
   const { counters } = await join(t)
-  const attempts = createLoginAttempts({ failedLogins: () => 5, counters })
+  const attempts = new LoginAttempts({ failedLogins: () => 5, counters })
   const pair = `pair:${counters.digest('10.0.0.1', 'bob')}`
   await redis.client().set(redisKeys.access(pair), `4.000000 ${Date.now()} 0`)
   t.match(await attempts.count('10.0.0.1', 'bob'), { allowed: true })
