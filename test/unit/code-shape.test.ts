@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isForTestsOnly, ofOneRoom, shapeOf } from '../support/code-shape.ts'
+import { isForTestsOnly, MAX_FUNCTION_LINES, ofOneRoom, shapeOf } from '../support/code-shape.ts'
 
 /** Exports that only tests use, each with its reason. */
 const FOR_TESTS: Readonly<Record<string, string>> = {
@@ -11,7 +11,7 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   'src/upstream/options.ts EJECTION': 'tests of detectors change single numbers',
 }
 
-const { exports } = shapeOf('.')
+const { exports, longFunctions } = shapeOf('.')
 
 t.test('the edge exports what other files of the edge or of packages import', async (t) => {
   t.ok(exports.length > 1000, `${exports.length} exports read`)
@@ -24,4 +24,8 @@ t.test('core has nothing that one room alone uses', async (t) => {
     ofOneRoom(exports).map(({ path, name, room }) => `${path} ${name}: ${room}`),
     [],
   )
+})
+
+t.test(`a function of the edge has at most ${MAX_FUNCTION_LINES} lines`, async (t) => {
+  t.strictSame(longFunctions, [])
 })
