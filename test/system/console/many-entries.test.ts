@@ -240,7 +240,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       tail,
       records,
       joins: { last: () => [] },
-      recordStages: nothing,
+      recordStages: () => undefined,
     },
     resolve('dist/console'),
   )
