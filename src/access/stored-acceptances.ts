@@ -2,7 +2,6 @@
  * What is stored about the tokens of the manager's users: that a token is genuine, and from which time of issue on the tokens
  * of a series are good.
  */
-
 import { createHmac } from 'node:crypto'
 import type { BytesKey, BytesLookup, EpochStore, NewEntry } from '../cache/stores/contract.ts'
 import type { TokenSubject } from '../core/access.ts'

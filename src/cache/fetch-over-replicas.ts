@@ -1,5 +1,4 @@
 /** One fetch for all replicas: under the fetch lock of the response, which they share through Redis. */
-
 import type { EdgeRead, Handler } from '../core/request.ts'
 import type { ReadResponse } from '../core/response.ts'
 import type { AgedResponse, Lookup } from '../core/stored-response.ts'

@@ -1,5 +1,4 @@
 /** How long responses are fresh, and how long they may be served stale. */
-
 import type { CacheGroup } from '../contracts/endpoint.ts'
 import { NEVER_STALE } from '../core/stored-response.ts'
 import { ownEntry } from '../core/values.ts'
@@ -34,13 +33,10 @@ export function ttlOf({ endpoints, ttl, defaultTtl }: TtlSettings, group: string
 }
 
 const MIN_AUTOMATIC_MS = 3000
-
 /** Also at the limit of a node. */
 export const MAX_AUTOMATIC_MS = 30_000
-
 /** The refresh is given the time of two fetches, because fetch times vary. */
 const AUTOMATIC_FETCH_TIMES = 2
-
 /** Clients act on a status, so this bound does not grow with TTL and fetch time. */
 const MAX_STALE_WHILE_HOT_MS = 3000
 

@@ -1,5 +1,4 @@
 /** Serves stored responses beyond their time, because the nodes fail or are late. */
-
 import { type CacheStatus, OUTAGE } from '../core/cache.ts'
 import { errorNumberOf, isOutageFailure, nodeFailureOf, OWNER_UNKNOWN } from '../core/envelope.ts'
 import { nodeOf } from '../core/request.ts'

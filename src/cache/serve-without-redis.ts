@@ -1,5 +1,4 @@
 /** Reads while Redis is unreachable, so that no write of another replica can be noticed. */
-
 import { WITHOUT_REDIS } from '../core/cache.ts'
 import { errorNumberOf } from '../core/envelope.ts'
 import { nodeOf } from '../core/request.ts'

@@ -1,5 +1,4 @@
 /** Responses as the cache returns them, with their cache status. */
-
 import { type CacheStatus, WITHOUT_REDIS } from '../core/cache.ts'
 import {
   type EnvelopeResponse,

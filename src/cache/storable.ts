@@ -1,5 +1,4 @@
 /** Which responses may be stored. */
-
 import {
   type EnvelopeResponse,
   isPartial,

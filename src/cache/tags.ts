@@ -1,5 +1,4 @@
 /** The tags that reads carry and writes invalidate, made from the templates of a record (`Tag` in contracts/endpoint.ts). */
-
 import type { CachePolicy, ConditionalTags, Tag, WriteEndpoint } from '../contracts/endpoint.ts'
 import { type EdgeRead, type EdgeRequest, type EdgeWrite, fieldsOf, nodeOf } from '../core/request.ts'
 import { ownField } from '../core/values.ts'
@@ -7,7 +6,6 @@ import { endpointTag } from './stores/epochs.ts'
 
 /** A place in a template, in the request or response that a value is taken from, with the text around it. */
 const FIRST_PLACE = /^([^{]*)\{([^}]*)\}(.*)$/s
-
 const EACH_PLACE = /\{[^}]*\}/g
 
 interface TemplateValues {

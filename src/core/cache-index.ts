@@ -1,5 +1,4 @@
 /** The index of stored responses. */
-
 import type { Tag } from '../contracts/endpoint.ts'
 import type { IndexEntry, IndexPage, IndexWindow, PurgeOutcome, PurgeScope } from './cache.ts'
 import type { Lookup } from './stored-response.ts'

@@ -1,5 +1,4 @@
 /** The simplest dialect: the v3 contract in front of nodes of the v3 layout. */
-
 import type { Endpoint } from '../contracts/endpoint.ts'
 import type { NodeCall } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'

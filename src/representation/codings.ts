@@ -1,5 +1,4 @@
 /** The content codings that clients accept (RFC 9110 section 12.5.3), and encoding itself, off the main thread. */
-
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { StoredForm } from '../core/stored-response.ts'
@@ -14,11 +13,8 @@ interface AcceptedCodings {
 
 /** Parsed headers that are remembered. Clients send few different ones. */
 const MAX_REMEMBERED_HEADERS = 256
-
 const MAX_HEADER_LENGTH = 256
-
 const IDENTITY_ONLY: AcceptedCodings = { codings: [], identity: true }
-
 const RANGE = /^[\t ]*([A-Za-z0-9!#$%&'*+.^_`|~-]+)(?:[\t ]*;[\t ]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?[\t ]*$/i
 
 const acceptedByHeader = new Map<string, AcceptedCodings>()

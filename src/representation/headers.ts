@@ -1,5 +1,4 @@
 /** Headers of a response: for this cache (RFC 9211), and for caches between edge and client (RFC 9110, RFC 9111). */
-
 import { type CacheStatus, formatDetail } from '../core/cache.ts'
 import { type CachedResponse, type EnvelopeResponse, isProblem, PROBLEM_TYPE } from '../core/response.ts'
 import type { PreparedHead } from '../core/stored-response.ts'
@@ -49,10 +48,8 @@ export function contentHeaders(bytes: Buffer, isError: boolean): readonly string
 
 /** Only the client may store it, and must revalidate it on each use: it does not learn of writes. */
 const REVALIDATE = 'private, no-cache'
-
 /** `Authorization`: callers with other permissions may get another response from the same URL. */
 const VARY = 'Accept-Encoding, Authorization'
-
 /** Of a stored refusal: clients must not store errors. */
 const ERROR_HEADERS = ['cache-control', 'no-store', 'vary', VARY]
 

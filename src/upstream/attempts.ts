@@ -1,5 +1,4 @@
 /** The layers around each attempt of a call: the retry of a read, its span, and the budget of calls per minute. */
-
 import { Readable } from 'node:stream'
 import { isRelease5, type NodeResult } from '../core/node-call.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'

@@ -56,7 +56,6 @@ interface QueuedCall {
 
 /** Statuses by which a node refuses a call because it has too many at once. */
 const TOO_MANY: ReadonlySet<number | undefined> = new Set([429, 503])
-
 /** The greatest time that a late call keeps its slot after its deadline. */
 const MAX_LATE_MS = 120_000
 

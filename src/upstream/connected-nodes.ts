@@ -1,5 +1,4 @@
 /** The nodes to which the edge is connected, by name. */
-
 import type { CallNode } from '../core/node-call.ts'
 import { notSent } from './call.ts'
 import { createLayoutState } from './layouts.ts'

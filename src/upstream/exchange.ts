@@ -1,5 +1,4 @@
 /** One exchange with a node over a connection. */
-
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'

@@ -1,5 +1,4 @@
 /** What a response shows about its node, and which calls show it. */
-
 import { isRelease5, type NodeCall, type NodeResponse } from '../core/node-call.ts'
 import { ownField, parseJson } from '../core/values.ts'
 
@@ -11,15 +10,10 @@ import { ownField, parseJson } from '../core/values.ts'
 type NodeProblem = 'tooManyRequests' | 'addressBlocked' | 'hanging'
 
 const TOO_MANY_REQUESTS = 429
-
 const FORBIDDEN = 403
-
 const INTERNAL_ERROR = 500
-
 const ADDRESS_BLOCKED = 6000
-
 const EXECUTION_TIMEOUT = 3021
-
 /** A longer body is no such problem. */
 const MAX_PROBLEM_BYTES = 16 * 1024
 

@@ -1,7 +1,6 @@
 /**
  * The nodes that can answer a request, in order of preference: in the two modes of the v3 layout, and in the v4 layout.
  */
-
 import type { Endpoint } from '../contracts/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView, NodeInfo } from '../core/node-call.ts'

@@ -1,5 +1,4 @@
 /** Computes the response of one request from the rows of a snapshot. */
-
 import { hasListedValues, isDetermined } from '../../collections/determined.ts'
 import { frameOf } from '../../collections/page-writer.ts'
 import { answerFrom, answerInFrame, type QueriedRows } from '../../collections/queried-rows.ts'

@@ -1,5 +1,4 @@
 /** Which requests the edge can answer from all rows of their collection, and from which ones. */
-
 import { collectionContracts } from '../../collections/contracts.ts'
 import { convertedSource, isComputableOfConverted } from '../../collections/in-front-of-v4.ts'
 import type { CollectionRequest, PageWindow } from '../../collections/request.ts'
@@ -34,7 +33,6 @@ export interface Derivation {
 
 /** Parameters that leave the total of a collection as it is. */
 const WITHOUT_FILTER: readonly string[] = ['offset', 'limit', 'sort', 'select']
-
 /** The rows of all agents name their agent, and those of a node itself the node. */
 const NAMED_IN_JOINED_ROWS = ['node_name', 'agent_id']
 

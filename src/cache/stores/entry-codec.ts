@@ -1,5 +1,4 @@
 /** The form of stored bytes in Redis: version, head and body, with a checksum or encrypted. */
-
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { concatOwn, onEachPart } from '../../core/long-values.ts'
 import { type CooperativeTask, PAUSE, runAtOnce, runTask } from '../../core/turns.ts'
@@ -27,18 +26,12 @@ export interface DecodedEntry {
 }
 
 const VERSION = 1
-
 const PLAIN = 0
-
 const ENCRYPTED = 1
-
 /** Magic 2, version 1, form 1, length of the head 4, length of the body 4. */
 const FIXED_BYTES = 12
-
 const CHECK_BYTES = 16
-
 const SALT_BYTES = 16
-
 const NONCE_BYTES = 12
 
 /**
@@ -56,7 +49,6 @@ export function createEntryCodec(encryptionKey?: Buffer): EntryCodec {
 }
 
 const NO_BODY = Buffer.alloc(0)
-
 /** Copying more than this takes about a millisecond. */
 const LONG_REPLY_BYTES = 4 * 1024 * 1024
 

@@ -1,5 +1,4 @@
 /** The scripts that read the index in Redis. */
-
 import { NOW, script } from '../../replicas/scripts.ts'
 
 /**

@@ -2,7 +2,6 @@
  * Receives what other replicas publish: invalidations, which it acknowledges, released locks, and replaced entries. Messages
  * carry the generation and a sequence number. After a gap, this replica discards all epochs that it knows.
  */
-
 import { isObject, isStringArray, parseJson } from '../../core/values.ts'
 import { redisChannels, type StoreEvent } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'

@@ -2,7 +2,6 @@
  * The local tier (L1): entries in the memory of this process, bounded in bytes. The memory store consists of it. In front of
  * Redis, an entry is served only within the lease of the heartbeat, and while the known epochs are those of the entry.
  */
-
 import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../contracts/endpoint.ts'
 import type { EvictionReason, LocalState } from '../../core/cache.ts'

@@ -1,5 +1,4 @@
 /** The reply to a call, and the errors by which a reply ends a request. */
-
 import type { NodeFailure, NodeResponse } from '../../core/node-call.ts'
 import { describeFailure } from '../../core/node-faults.ts'
 import type { DialectResult } from '../dialect.ts'

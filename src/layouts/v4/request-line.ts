@@ -1,5 +1,4 @@
 /** Request lines of calls, whose length a node limits, and lists of ids that fit into one. */
-
 import { EdgeError } from '../../core/errors.ts'
 import type { NamedRead } from '../../core/node-call.ts'
 import { encode, fillPath } from '../dialect.ts'
@@ -33,7 +32,6 @@ export function checkRequestLine(node: string, method: string, url: string): voi
 
 /** About as many ids of three digits fit into a request line. */
 export const MAX_IDS = 2_000
-
 /** Bytes of the list; the rest is for path, other parameters and the words of the request line. */
 export const MAX_LIST_BYTES = 7_000
 

@@ -1,5 +1,4 @@
 /** Collect the rows of all agents as they arrive: one page of them, or all in parts. */
-
 import { compileMatching, type Match, type Matching } from '../../../collections/collect.ts'
 import { BYTES_PER_PART, PartWriter } from '../../../collections/page-writer.ts'
 import { type CollectionRequest, parsePage } from '../../../collections/request.ts'
