@@ -1,4 +1,5 @@
 /** What all parts of an edge report to, and what its replicas share: the parts that depend on the settings only. */
+
 import { readFile } from 'node:fs/promises'
 import { TLSSocket } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
@@ -14,7 +15,8 @@ import { usesRedisTls } from '../config/section-rules.ts'
 import { systemClock } from '../core/timing.ts'
 import { headerText } from '../core/values.ts'
 import { peerOf, rangeCheck } from '../http/client-address.ts'
-import { methodLabel, requestLog } from '../http/request-events.ts'
+import { methodLabel } from '../http/request-events.ts'
+import { requestLog } from '../http/request-log.ts'
 import type { BeginTrace } from '../http/request-state.ts'
 import type { OnStoreEvent, RedisConnectionOptions } from '../replicas/options.ts'
 import { RedisReplica } from '../replicas/replica.ts'

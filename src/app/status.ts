@@ -1,4 +1,5 @@
 /** Builds what operators learn about this replica: its counts and problems, and what replicas report to each other. */
+
 import type { Access } from '../access/access.ts'
 import { createCertificates } from '../config/named-files.ts'
 import { digestSharedSettings } from '../config/reloadable.ts'
@@ -14,8 +15,9 @@ import { problemsOf } from '../status/problems.ts'
 import { createQueueTrends } from '../status/queue-trends.ts'
 import { NOT_READY, type Readiness, readinessOf } from '../status/readiness.ts'
 import { createRecentErrors } from '../status/recent-errors.ts'
-import { compareSettings, type Replicas, type SettingsComparison } from '../status/replicas.ts'
+import type { Replicas } from '../status/replicas.ts'
 import { createServedInOutage } from '../status/served-in-outage.ts'
+import { compareSettings, type SettingsComparison } from '../status/setting-differences.ts'
 import { RequestCounts } from '../telemetry/events.ts'
 import type { Cluster } from '../upstream/index.ts'
 import { nodeStates } from '../upstream/node-states.ts'

@@ -2,13 +2,15 @@
  * What the HTTP server does in its own way for each of the two contracts, and how each error of a handler, a hook or Fastify
  * becomes one of the contract. `v3.ts` and `v4/` implement it.
  */
+
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import createRouter, { type HTTPMethod } from 'find-my-way'
+import type { HTTPMethod } from 'find-my-way'
+import createRouter from 'find-my-way'
 import type { Endpoint } from '../contracts/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request.ts'
-import { METHODS } from '../listener/reject.ts'
+import { METHODS } from '../listener/framing.ts'
 import type { ValidatedUrl } from './edge-request.ts'
 import type { Flags, Values } from './parameters.ts'
 import type { RequestLogger } from './request-events.ts'

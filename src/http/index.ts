@@ -20,7 +20,7 @@ import { type Caller, type EdgeRead, type Handler, NO_BODY } from '../core/reque
 import { newRequestId } from '../core/request-ids.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import type { RecordStages } from '../core/trace.ts'
-import { hasBody } from '../listener/reject.ts'
+import { hasBody } from '../listener/framing.ts'
 import { commonHeaders } from '../representation/headers.ts'
 import { preferencesOf, represent } from '../representation/represent.ts'
 import { type Authenticator, authorise, createAdmission, type RefusalByRights } from './admit.ts'
@@ -40,7 +40,8 @@ import {
 import { toEdgeRead, toEdgeRequest } from './edge-request.ts'
 import { NO_FLAGS, type Values } from './parameters.ts'
 import { PreparedHits } from './prepared-hits.ts'
-import { RequestLog, type RequestObservers, reportAtEnd } from './request-events.ts'
+import { type RequestObservers, reportAtEnd } from './request-events.ts'
+import { RequestLog } from './request-log.ts'
 import { type BeginTrace, RequestState } from './request-state.ts'
 import { type JsonSchema, routeUrl, validatorOf } from './validation.ts'
 

@@ -1,13 +1,9 @@
-/**
- * Reports each request once, when it has ended, as an event of bounded values, and writes the log line of each event:
- * route template, status, time, caller. No URL, no query value, no body, no header; a path only if no route matches it.
- */
-import { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
+/** Reports each request once, when it has ended, as an event of bounded values. */
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contracts/endpoint.ts'
 import { cacheOutcomeOf } from '../core/cache.ts'
 import { routeOf } from '../core/endpoint-names.ts'
 import { type RequestEvent, type RequestMessage, RequestRecord } from '../core/events.ts'
-import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import {
   cachedOf,
   type EdgeResponse,
@@ -23,6 +19,8 @@ import { shownPath } from './shown-path.ts'
 
 export type RequestEventListener = (event: RequestEvent) => void
 
+export type RequestLogger = Pick<FastifyBaseLogger, 'warn'>
+
 export interface RequestObservers {
   /** Receives the event of each request when its response was sent or its client has disconnected. */
   readonly observe?: RequestEventListener
@@ -30,35 +28,8 @@ export interface RequestObservers {
   readonly onRejected?: RequestEventListener
 }
 
-const COMPLETED = 'request'
+export const COMPLETED = 'request'
 const DISCONNECTED = 'request not answered: connection closed'
-
-export type RequestLogger = Pick<FastifyBaseLogger, 'warn'>
-
-/**
- * Replaces the lines of Fastify about requests. Fastify itself has no logger: with one, it would add listeners to each
- * response, prepared hits included.
- */
-export class RequestLog extends LogController {
-  readonly #log: RequestLogger
-
-  constructor(log: RequestLogger) {
-    super({ disableRequestLogging: true })
-    this.#log = log
-  }
-
-  override streamError(error: Error, request: FastifyRequest): void {
-    this.#log.warn({ reqId: request.id, err: error }, 'response ended early: its body failed')
-  }
-
-  override writeHeadError(error: Error, request: FastifyRequest): void {
-    this.#log.warn({ reqId: request.id, err: error }, 'response has unusable headers')
-  }
-
-  override serializerError(error: Error, request: FastifyRequest): void {
-    this.#log.warn({ reqId: request.id, err: error }, 'error cannot be serialised')
-  }
-}
 
 /** Reports a request when its response is complete or its client has disconnected: a write may have been carried out then. */
 export function reportAtEnd(
@@ -102,76 +73,16 @@ export function rejectionReporter(
   }
 }
 
-/** The log of the process, and where its lines go. */
-interface LogLines {
-  readonly log: { isLevelEnabled(level: 'info'): boolean }
-  readonly logTo: { write(line: string): void }
-}
-
-/**
- * Returns the listener that writes the log lines of requests, at level `info`. Lines of the usual fields are joined from
- * prepared parts: to serialise the fields takes several times as long.
- */
-export function requestLog({ log, logTo }: LogLines): RequestEventListener {
-  const { requestText, callerText } = preparedTexts()
-  let start = { time: 0, text: '' }
-  return (event) => {
-    const { message, at } = event
-    if (message === undefined || !log.isLevelEnabled('info')) return
-    if (!hasUsualFields(event)) {
-      const line = { level: 'info', time: isoTime(at), ...logFields(event), msg: message }
-      logTo.write(`${JSON.stringify(line)}\n`)
-      return
-    }
-    if (start.time !== at) start = { time: at, text: `{"level":"info","time":"${isoTime(at)}","reqId":"` }
-    logTo.write(start.text + event.requestId + requestText(event) + tenths(event.ms) + callerText(event))
-  }
-}
-
-/** Whether the line has each field of a completed request of a known caller, and no other one. */
-function hasUsualFields({ message, method, sentMethod, status, caller, traceId, isOfListener }: RequestEvent): boolean {
-  const isCompleted = message === COMPLETED && method === sentMethod && status !== 0
-  return isCompleted && caller !== undefined && traceId === undefined && !isOfListener
-}
-
-function isoTime(at: number): string {
-  return new Date(at).toISOString()
-}
-
 /** Members without a value are not written. */
-function logFields(event: RequestEvent): object {
+export function logFields(event: RequestEvent): object {
   const { requestId: reqId, sentMethod: method, route, caller, client, traceId, isOfListener } = event
   const status = event.status === 0 ? undefined : event.status
   const code = isOfListener ? event.errorCode : undefined
   return { reqId, method, route, status, milliseconds: tenths(event.ms), caller, client, traceId, code }
 }
 
-function tenths(milliseconds: number): number {
+export function tenths(milliseconds: number): number {
   return Math.round(milliseconds * 10) / 10
-}
-
-type RequestFields = Pick<RequestEvent, 'method' | 'route' | 'status'>
-type CallerFields = Pick<RequestEvent, 'caller' | 'client'>
-
-/** The parts of lines, remembered by route and by caller. */
-function preparedTexts() {
-  const requests = new RecentlyUsed<RequestFields & { readonly text: string }>(MAX_IN_USE)
-  const callers = new RecentlyUsed<CallerFields & { readonly text: string }>(MAX_IN_USE)
-  const requestText = ({ method, route, status }: RequestFields): string => {
-    const last = requests.get(route)
-    if (last?.status === status && last.method === method) return last.text
-    const text = `","method":"${method}","route":${JSON.stringify(route)},"status":${status},"milliseconds":`
-    requests.set(route, { method, route, status, text })
-    return text
-  }
-  const callerText = ({ caller = '', client }: CallerFields): string => {
-    const last = callers.get(caller)
-    if (last?.client === client) return last.text
-    const text = `,"caller":${JSON.stringify(caller)},"client":${JSON.stringify(client)},"msg":"${COMPLETED}"}\n`
-    callers.set(caller, { caller, client, text })
-    return text
-  }
-  return { requestText, callerText }
 }
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS'])

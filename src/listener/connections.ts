@@ -3,21 +3,17 @@
  * handles at most one request at a time: Node emits all pipelined requests at once, and here they are queued in order.
  * A connection with too many of them is closed.
  */
+
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { EdgeError } from '../core/errors.ts'
 import { newRequestId } from '../core/request-ids.ts'
+import { type FramingLimits, type FramingRules, framingError, hasBody, isIgnoredUpgrade, pathOf } from './framing.ts'
 import { answerHalfClosed, continueAfterDrain, replaceClose } from './node-internals.ts'
 import {
   closeGracefully,
-  type FramingLimits,
-  type FramingRules,
-  framingError,
-  hasBody,
-  isIgnoredUpgrade,
   parserError,
-  pathOf,
   type RejectedRequest,
   type RejectionForm,
   rejectionOf,

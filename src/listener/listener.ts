@@ -2,6 +2,7 @@
  * The server below Fastify: TLS with certificates that can change at run time, the strict HTTP parser, its limits and
  * timeouts. It passes on only unambiguous requests, one at a time for each connection.
  */
+
 import { readFile } from 'node:fs/promises'
 import { createServer as createHttpServer, type Server as HttpServer, type ServerOptions } from 'node:http'
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
@@ -12,7 +13,8 @@ import type { FastifyServerFactory } from 'fastify'
 import { fingerprintFile, watchFiles } from '../file-watcher.ts'
 import { attach, type Connection, type ConnectionSettings } from './connections.ts'
 import { Drain, type DrainOptions } from './drain.ts'
-import { type MethodsAt, type RejectedRequest, type RejectionForm, withRules } from './reject.ts'
+import { type MethodsAt, withRules } from './framing.ts'
+import type { RejectedRequest, RejectionForm } from './reject.ts'
 import { closeSlowReaders } from './slow-clients.ts'
 
 /** What a reload may change. */

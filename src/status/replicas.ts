@@ -1,9 +1,8 @@
 /** The other replicas, by the reports that they exchange through Redis. */
 import { Type } from 'typebox'
 import type { LocalState } from '../core/cache.ts'
-import type { SettingDigests } from '../core/settings.ts'
 import type { JoinedResponse, NodeSummary, Rates, ReplicaSummary, ReportedNode } from './node-types.ts'
-import { parserOf, validatorOf } from './validation.ts'
+import { parserOf } from './validation.ts'
 
 /** Writes the report of this replica and returns those of the others. Undefined if Redis is unreachable. */
 type ExchangeReports = (
@@ -36,13 +35,13 @@ interface ReplicaSelf extends Readonly<Record<'settings', Exchanged>> {
 }
 
 /** A part of the report that another module makes, and checks in the reports of others. */
-interface Exchanged {
+export interface Exchanged {
   report(): unknown
   /** Undefined: Redis is unreachable. */
   offer(reports: readonly unknown[] | undefined): void
 }
 
-const REPORT_INTERVAL_MS = 2000
+export const REPORT_INTERVAL_MS = 2000
 /** Others skip a longer report as a whole, so parts that would exceed it are left out. */
 const MAX_REPORT_CHARS = 65_536
 /** The parts of a report for the states of the nodes, and for the latest calls to them: twice. */
@@ -71,7 +70,7 @@ const MAX_NODES = 200
 
 const number = Type.Number()
 const optionalNumber = Type.Optional(Type.Number())
-const text = Type.String({ maxLength: 300 })
+export const text = Type.String({ maxLength: 300 })
 /** The failure of one node, and the part of a report for all of them. */
 const MAX_FAILURE_CHARS = 200
 const MAX_FAILURES_CHARS = 8192
@@ -251,56 +250,3 @@ function readReport(text: string, ago: number) {
 }
 
 type ExchangedParts = Readonly<Record<ExchangedName, unknown>>
-
-export interface SettingDifference {
-  readonly setting: string
-  /** The names of the replicas that were given something else than this one. */
-  readonly replicas: readonly string[]
-}
-
-export interface SettingsComparison extends Exchanged {
-  differences(): readonly SettingDifference[]
-}
-
-/** Reports with a difference: a change reaches the files of all replicas one after another. */
-const MIN_REPORTS_OF_DIFFERENCE = 5
-
-const isSettingsReport = validatorOf(
-  Type.Object({ replica: text, digests: Type.Record(Type.String({ maxLength: 100 }), text, { maxProperties: 200 }) }),
-)
-interface SettingsReport {
-  readonly replica: string
-  readonly digests: SettingDigests
-}
-
-/**
- * Notices that another replica was given other settings, users or keys, by the digests in the reports of replicas.
- * `interval`: milliseconds between two reports.
- */
-export function compareSettings(
-  replica: string,
-  digests: () => SettingDigests,
-  interval: number = REPORT_INTERVAL_MS,
-): SettingsComparison {
-  const minAge = MIN_REPORTS_OF_DIFFERENCE * interval
-  /** Setting → since when it differs, and where. */
-  let found = new Map<string, SettingDifference & { readonly since: number }>()
-  return {
-    report: (): SettingsReport => ({ replica, digests: digests() }),
-    offer: (reports) => {
-      const own = digests()
-      const others = (reports ?? []).filter((report): report is SettingsReport => isSettingsReport(report))
-      const at = performance.now()
-      const next: typeof found = new Map()
-      for (const [setting, digest] of Object.entries(own)) {
-        // A replica of another version may not have the setting.
-        const replicas = others
-          .filter(({ digests }) => (digests[setting] ?? digest) !== digest)
-          .map((each) => each.replica)
-        if (replicas.length > 0) next.set(setting, { setting, replicas, since: found.get(setting)?.since ?? at })
-      }
-      found = next
-    },
-    differences: () => [...found.values()].filter(({ since }) => performance.now() - since >= minAge),
-  }
-}

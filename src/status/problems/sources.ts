@@ -1,4 +1,5 @@
 /** What problems are derived from, and what their texts have in common. */
+
 import type { LayoutMixture } from '../../core/node-call.ts'
 import type { CertificateState } from '../../core/settings.ts'
 import type { CapacityState } from '../capacity.ts'
@@ -6,8 +7,8 @@ import type { NodeState, ReplicaSummary } from '../node-types.ts'
 import type { CacheState, FoundProblem, GrowingQueue } from '../problem-types.ts'
 import type { Readiness } from '../readiness.ts'
 import type { RecentErrors } from '../recent-errors.ts'
-import type { SettingDifference } from '../replicas.ts'
 import type { ServedInOutage } from '../served-in-outage.ts'
+import type { SettingDifference } from '../setting-differences.ts'
 
 /** What the problems are derived from. */
 export interface ProblemSources {

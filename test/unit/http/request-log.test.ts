@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import t from 'tap'
 import { LINE_FORM } from '../../../src/app/log-lines.ts'
 import type { RequestEvent } from '../../../src/core/events.ts'
-import { requestLog } from '../../../src/http/request-events.ts'
+import { requestLog } from '../../../src/http/request-log.ts'
 import { createEdgeEvents } from '../../../src/telemetry/events.ts'
 import { requestEvent } from '../../support/request-event.ts'
 

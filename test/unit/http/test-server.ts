@@ -23,7 +23,7 @@ import { BodyBudget } from '../../../src/http/body-budget.ts'
 import type { CreateContract } from '../../../src/http/contract.ts'
 import { createHttp, createUrlResolver, type HttpOptions, type ResolveUrl } from '../../../src/http/index.ts'
 import type { RateLimits } from '../../../src/http/rate-limit.ts'
-import { requestLog } from '../../../src/http/request-events.ts'
+import { requestLog } from '../../../src/http/request-log.ts'
 import { v3Contract } from '../../../src/http/v3.ts'
 import { OF_NODE } from '../../../src/layouts/dialect.ts'
 import {

@@ -1,0 +1,93 @@
+/**
+ * The log line of each request: route template, status, time, caller. No URL, no query value, no body, no header; a path only
+ * if no route matches it.
+ */
+import { type FastifyRequest, LogController } from 'fastify'
+import type { RequestEvent } from '../core/events.ts'
+import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
+import { COMPLETED, logFields, type RequestEventListener, type RequestLogger, tenths } from './request-events.ts'
+
+/**
+ * Replaces the lines of Fastify about requests. Fastify itself has no logger: with one, it would add listeners to each
+ * response, prepared hits included.
+ */
+export class RequestLog extends LogController {
+  readonly #log: RequestLogger
+
+  constructor(log: RequestLogger) {
+    super({ disableRequestLogging: true })
+    this.#log = log
+  }
+
+  override streamError(error: Error, request: FastifyRequest): void {
+    this.#log.warn({ reqId: request.id, err: error }, 'response ended early: its body failed')
+  }
+
+  override writeHeadError(error: Error, request: FastifyRequest): void {
+    this.#log.warn({ reqId: request.id, err: error }, 'response has unusable headers')
+  }
+
+  override serializerError(error: Error, request: FastifyRequest): void {
+    this.#log.warn({ reqId: request.id, err: error }, 'error cannot be serialised')
+  }
+}
+
+/** The log of the process, and where its lines go. */
+interface LogLines {
+  readonly log: { isLevelEnabled(level: 'info'): boolean }
+  readonly logTo: { write(line: string): void }
+}
+
+/**
+ * Returns the listener that writes the log lines of requests, at level `info`. Lines of the usual fields are joined from
+ * prepared parts: to serialise the fields takes several times as long.
+ */
+export function requestLog({ log, logTo }: LogLines): RequestEventListener {
+  const { requestText, callerText } = preparedTexts()
+  let start = { time: 0, text: '' }
+  return (event) => {
+    const { message, at } = event
+    if (message === undefined || !log.isLevelEnabled('info')) return
+    if (!hasUsualFields(event)) {
+      const line = { level: 'info', time: isoTime(at), ...logFields(event), msg: message }
+      logTo.write(`${JSON.stringify(line)}\n`)
+      return
+    }
+    if (start.time !== at) start = { time: at, text: `{"level":"info","time":"${isoTime(at)}","reqId":"` }
+    logTo.write(start.text + event.requestId + requestText(event) + tenths(event.ms) + callerText(event))
+  }
+}
+
+/** Whether the line has each field of a completed request of a known caller, and no other one. */
+function hasUsualFields({ message, method, sentMethod, status, caller, traceId, isOfListener }: RequestEvent): boolean {
+  const isCompleted = message === COMPLETED && method === sentMethod && status !== 0
+  return isCompleted && caller !== undefined && traceId === undefined && !isOfListener
+}
+
+function isoTime(at: number): string {
+  return new Date(at).toISOString()
+}
+
+type RequestFields = Pick<RequestEvent, 'method' | 'route' | 'status'>
+type CallerFields = Pick<RequestEvent, 'caller' | 'client'>
+
+/** The parts of lines, remembered by route and by caller. */
+function preparedTexts() {
+  const requests = new RecentlyUsed<RequestFields & { readonly text: string }>(MAX_IN_USE)
+  const callers = new RecentlyUsed<CallerFields & { readonly text: string }>(MAX_IN_USE)
+  const requestText = ({ method, route, status }: RequestFields): string => {
+    const last = requests.get(route)
+    if (last?.status === status && last.method === method) return last.text
+    const text = `","method":"${method}","route":${JSON.stringify(route)},"status":${status},"milliseconds":`
+    requests.set(route, { method, route, status, text })
+    return text
+  }
+  const callerText = ({ caller = '', client }: CallerFields): string => {
+    const last = callers.get(caller)
+    if (last?.client === client) return last.text
+    const text = `,"caller":${JSON.stringify(caller)},"client":${JSON.stringify(client)},"msg":"${COMPLETED}"}\n`
+    callers.set(caller, { caller, client, text })
+    return text
+  }
+  return { requestText, callerText }
+}
