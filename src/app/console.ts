@@ -10,7 +10,7 @@ import { CACHE_OFF, explain, readEntry } from '../cache/explain.ts'
 import type { CacheOperationsPorts } from '../cache/operations.ts'
 import { listPurged, type PurgePorts, purgeCostOf, purgeScopeOf } from '../cache/purge.ts'
 import { durationFormat } from '../config/formats.ts'
-import { cacheGroups } from '../config/schema.ts'
+import { type Config, cacheGroups } from '../config/schema.ts'
 import type { EdgeOperation, WriteEndpoint } from '../contracts/endpoint.ts'
 import { bothContracts, catalogue } from '../contracts/index.ts'
 import type { IndexEntry } from '../core/cache.ts'
@@ -198,6 +198,16 @@ const CONSOLE = new URL(
 /** Resolves to `undefined` if no console is installed. It is no static import: the edge starts without it. */
 export async function loadConsole(): Promise<ConsoleModule | undefined> {
   return existsSync(CONSOLE) ? import(CONSOLE.href) : undefined
+}
+
+/** Returns a sentence on what an installation without the console lacks; nothing if it has one, or lacks nothing. */
+export function describeMissingConsole({ operations }: Config, hasReplicas: boolean): readonly string[] {
+  if (existsSync(CONSOLE)) return []
+  const lacks = [
+    ...(operations.signIn.issuer === undefined ? [] : ['operations.signIn has no effect']),
+    ...(hasReplicas ? ['the other replicas see rates of 0 for this one'] : []),
+  ]
+  return lacks.length === 0 ? [] : [`no console is installed: ${lacks.join(', and ')}`]
 }
 
 /** Returns the console, or what answers without it. */

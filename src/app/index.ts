@@ -18,7 +18,7 @@ import { buildApi } from './api.ts'
 import { type Base, buildBase } from './base.ts'
 import { type BuiltCache, buildCache } from './cache.ts'
 import { connectCluster } from './cluster.ts'
-import { buildEdgeView } from './console.ts'
+import { buildEdgeView, describeMissingConsole } from './console.ts'
 import { buildContracts } from './contracts.ts'
 import { buildFronts, type Front } from './fronts.ts'
 import { createLog, type LogDestination, type LogOutput } from './log.ts'
@@ -98,7 +98,10 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
     return hooking.size > 0
   }
   const fronts = await buildFronts(base, { access, cluster, kindOf, served, handler, cache, addPlugins })
+  const missing = describeMissingConsole(initial, base.replicas !== undefined)
+  for (const warning of missing) log.warn({ warning }, 'questionable setting')
   const plugins = [
+    ...missing,
     ...operations.plugins.map(({ name }) => `${name} (operations)`),
     ...added.map(({ name }) => `${name} (clients${hooking.has(name) ? '; its hooks switch prepared hits off' : ''})`),
   ]
