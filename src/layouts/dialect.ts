@@ -154,14 +154,18 @@ interface DialectCall
 }
 
 /** Adds what all calls for the request have in common. */
-export function createNodeCall(request: EdgeRequest, { timeout, passedOnTo, ...call }: DialectCall): NodeCall {
-  const agentData = agentDataOf(request, call.endpoint)
+export function createNodeCall(request: EdgeRequest, call: DialectCall): NodeCall {
+  const { node, method, path, expect, endpoint, body, timeout, passedOnTo } = call
+  const agentData = agentDataOf(request, endpoint)
   const { client, caller, requestId, priority, trace } = request
   const { signal, presence, flow } = client
   const { credentials, nodeToken } = caller
-  const retryable = call.method === 'GET'
-  const made: Mutable<NodeCall> = { ...call, retryable, signal, requestId, priority, caller: caller.name }
+  const common = { retryable: method === 'GET', signal, requestId, priority, caller: caller.name }
+  const made: Mutable<NodeCall> = { node, method, path, expect, endpoint, ...common }
   // One by one: to spread an object for each takes several times as long.
+  if (body !== undefined) made.body = body
+  if (call.mayBePassedOn) made.mayBePassedOn = true
+  if (call.reportsLostNodes) made.reportsLostNodes = true
   if (agentData !== undefined) made.agentData = agentData
   if (passedOnTo !== undefined) made.passedOnTo = passedOnTo
   if (timeout !== undefined) made.timeout = timeout

@@ -92,8 +92,6 @@ class CallInSlot {
   async send(next: Send): Promise<NodeResult> {
     const { health, limiter, layout, agentReads } = this.#parts
     const { call, read } = this.#queued
-    // Reads without a slot have the connections of the pool.
-    const connection = agentReads.withoutSlot > 0 && { connection: 'new' as const }
     const deadline = this.#hang ?? this.#queued.deadline
     const usualTime = limiter.expectedTime(call.endpoint)
     call.onSlot?.(usualTime)
@@ -104,7 +102,9 @@ class CallInSlot {
     }
     this.#endWatch = health.silence.begin({ call, giveUp, usualTime })
     read?.begin(usualTime, () => limiter.release(call, this.#start, 'none'))
-    const result = await next({ ...call, deadline, hasSlot: true, ...connection })
+    const sent: UpstreamCall = { ...call, deadline, hasSlot: true }
+    // Reads without a slot have the connections of the pool.
+    const result = await next(agentReads.withoutSlot > 0 ? { ...sent, connection: 'new' } : sent)
     this.#late = result.ok ? undefined : result.late
     if (this.#late === undefined) this.#endWatch(result.ok || isAnswered(result))
     const isHung = !result.ok && this.#hang !== undefined && result.fault === 'timeout' && !health.isSilent
