@@ -73,7 +73,9 @@ const v5: ClusterKind = {
     const having = releasesOf(request.endpoint)
     const has = ({ node }: Candidate) => isInRelease(having, view.releaseOf?.(node))
     if (first === undefined || has(first)) return first === undefined ? [] : [first]
-    return workers.filter((worker) => !isRelease5(view.releaseOf?.(worker.node)) && has(worker))
+    const others = workers.filter((worker) => !isRelease5(view.releaseOf?.(worker.node)) && has(worker))
+    // The dialect refuses what no node has.
+    return others.length > 0 ? others : [first]
   },
 }
 
