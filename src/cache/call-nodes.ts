@@ -90,7 +90,7 @@ export async function callNodes(
   const known = lookup.kind === 'unavailable' ? lookUpWithoutRedis(ports, context) : undefined
   const emit = (outcome: 'stored' | 'notStorable' | 'failed') =>
     ports.onEvent({ kind: 'fetch', group, outcome, ms: ports.clock() - started })
-  const late: LateAnswer = {}
+  const late: LateAnswer = { calls: [] }
   const request = nodeRequest(ports, context, lookup, late)
   let response: ReadResponse
   try {
@@ -116,14 +116,17 @@ interface LateFetch {
   readonly answerLate: () => ReadResponse | Promise<ReadResponse>
 }
 
-/** Stores the response of a call that timed out when it comes, unless a write has begun, or a later fetch was stored. */
+/**
+ * Stores the response of a call that timed out when it comes, unless a write has begun, or a later fetch was stored: which of both
+ * holds is known only while Redis is reachable.
+ */
 async function storeLate(
   ports: CachePorts,
   context: ReadContext,
   { lookup, late, started, answerLate }: LateFetch,
 ): Promise<void> {
   // The rows of a snapshot come with many calls.
-  if (context.request.extent === 'allRows' || !(await late.call?.result)?.ok) return
+  if (context.request.extent === 'allRows' || !(await late.late?.result)?.ok) return
   const response = await answerLate()
   const fetchTime = ports.clock() - started
   const now = await ports.store.lookup(context.target.key, context.target.tags)

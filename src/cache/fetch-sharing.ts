@@ -6,8 +6,11 @@ import { epochsText } from './stores/epochs.ts'
 
 /** Returns the work of one fetch, as all requests that share it see it. */
 export function workOf(context: ReadContext, run: (context: ReadContext) => Promise<FetchResult>, isStored: boolean) {
-  const { request } = context
+  const { request, target } = context
   const flow = request.client.flow !== undefined && { flow: request.client.flow }
+  // A late call of a joined read, and of its parts, is not sent twice: it would cost more than its price.
+  const isPart = request.deadline !== Number.POSITIVE_INFINITY
+  const isShared = isStored && !target.policy.isJoined && (!isPart || request.client.isShared === true)
   return {
     // The request that starts the fetch is charged for it, not for its parts, and a refresh is charged to none.
     onStart: () => request.cost.charge(),
@@ -15,7 +18,7 @@ export function workOf(context: ReadContext, run: (context: ReadContext) => Prom
       // Others will use a snapshot, whatever becomes of the client whose request has led to it.
       const client = {
         ...flow,
-        ...(isStored && { isShared: true as const }),
+        ...(isShared && { isShared: true as const }),
         signal,
         ...(presence && request.extent !== 'allRows' && { presence }),
       }

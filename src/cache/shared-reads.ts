@@ -113,10 +113,10 @@ function toNodeResponse(response: EnvelopeResponse, node: string): NodeResponse 
   return { node, status, type, body, ...(nodeOriginOf(origin)?.isPersonal && { personal: true }) }
 }
 
-/** The age and the lifetime of the stored responses of which one is made, in milliseconds. */
+/** The age of the stored responses of which one is made, in milliseconds, and until when they are fresh (performance.now). */
 class StoredParts {
   #oldest = 0
-  #freshFor = Number.POSITIVE_INFINITY
+  #freshUntil = Number.POSITIVE_INFINITY
 
   /** `started`: when it was asked for. The fetch of the whole contains the time since then. */
   add(part: EnvelopeResponse, started: number): void {
@@ -125,13 +125,14 @@ class StoredParts {
     if (cached === undefined || isNew) return
     const { age, response } = cached
     const { ttl } = response
-    this.#oldest = Math.max(this.#oldest, age - (performance.now() - started))
-    this.#freshFor = Math.min(this.#freshFor, ttl - age)
+    const now = performance.now()
+    this.#oldest = Math.max(this.#oldest, age - (now - started))
+    this.#freshUntil = Math.min(this.#freshUntil, now + ttl - age)
   }
 
   addAge(response: EdgeResponse): EdgeResponse {
     if (response.kind !== 'envelope' || response.origin.kind !== 'node') return response
-    if (this.#freshFor === Number.POSITIVE_INFINITY) return response
+    if (this.#freshUntil === Number.POSITIVE_INFINITY) return response
     const { isPersonal, namesFailedNodes, age } = response.origin
     return {
       ...response,
@@ -141,7 +142,7 @@ class StoredParts {
         isUnfinished: false,
         completeness: isPersonal || namesFailedNodes ? 'partial' : 'complete',
         oldestPartAge: Math.max(this.#oldest, age),
-        partsFreshFor: this.#freshFor,
+        partsFreshFor: this.#freshUntil - performance.now(),
       },
     }
   }

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { Priority, ReadEndpoint, WriteEndpoint } from '../contracts/endpoint.ts'
-import type { ClientFlow, LateExchange, NodeCall, NodeToken } from './node-call.ts'
+import type { ClientFlow, LateExchange, NodeCall, NodeResult, NodeToken } from './node-call.ts'
 import type { ClientPresence } from './presence.ts'
 import type { EdgeResponse } from './response.ts'
 import type { Trace } from './trace.ts'
@@ -45,9 +45,15 @@ export interface EdgeRead extends AnyRequest {
   readonly late: LateAnswer | undefined
 }
 
-/** Where a read notes its latest call that timed out. A read that finds one here is answered from it, without other calls. */
+/**
+ * Where a read notes its calls, and the latest one that timed out. A read that finds a late one here is answered from these calls,
+ * without others.
+ */
 export interface LateAnswer {
-  call?: Pick<NodeCall, 'node' | 'path'> & Pick<LateExchange, 'result'>
+  readonly calls: { readonly call: NodeCall; readonly result: NodeResult }[]
+  late?: Pick<LateExchange, 'result'> & { readonly call: NodeCall }
+  /** Returns the response with the age of the stored ones of which it was made. Absent: there are none. */
+  addAge?: ((response: EdgeResponse) => EdgeResponse) | undefined
 }
 
 /** A write: it passes the audit, the write lock and the write fence, and never the cache. */
@@ -141,7 +147,7 @@ interface CallerSession {
 
 /** Those that wait for the response: a client, or several requests that share one fetch. */
 export interface RequestClient {
-  /** Other requests may join. */
+  /** Other requests may join, and the read is no part of a joined one. */
   readonly isShared?: true
   /** Absent: the request is work of the edge. To be read if it needs a node: such requests show who is bulk. */
   readonly flow?: ClientFlow

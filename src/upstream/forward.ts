@@ -2,7 +2,15 @@
 
 import { errorNumberOf, isNotReadyError } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { CallNode, ClusterView, Layout, NodeCall, NodeFailure, NodeResponse } from '../core/node-call.ts'
+import type {
+  CallNode,
+  ClusterView,
+  Layout,
+  NodeCall,
+  NodeFailure,
+  NodeResponse,
+  NodeResult,
+} from '../core/node-call.ts'
 import { describeFailure, errorCodeOf, faultRules } from '../core/node-faults.ts'
 import { AbandonedError } from '../core/presence.ts'
 import { actsAsItself, type EdgeRequest, type Handler, type LateAnswer } from '../core/request.ts'
@@ -53,24 +61,31 @@ export function forward(options: ForwardOptions): Handler {
   const runAlone = limitUnlimitedRequests()
   return (request) => {
     const work = async () => {
-      const late = request.kind === 'read' ? request.late : undefined
-      const answered = late?.call
-      const shared = answered === undefined ? options.share?.(request) : undefined
+      const noted = request.kind === 'read' ? request.late : undefined
+      const isAnswered = noted?.late !== undefined
+      const shared = isAnswered ? undefined : options.share?.(request)
+      if (noted && shared) noted.addAge = shared.addAge
       let age = 0
+      const note = (one: NodeCall, result: NodeResult): NodeResult => {
+        if (noted === undefined || isAnswered) return result
+        noted.calls.push({ call: one, result })
+        if (!result.ok && result.fault === 'timeout' && result.late) noted.late = { call: one, ...result.late }
+        return result
+      }
       const call: CallNode = async (one) => {
-        const result = await (answered === undefined ? options.call(one) : lateResult(answered, one))
+        const result = note(one, await (isAnswered ? resultOfNoted(noted, one) : options.call(one)))
         if (result.ok) age = Math.max(age, result.response.age ?? 0)
-        else if (late && result.fault === 'timeout' && result.late) late.call = { ...one, ...result.late }
         return withoutClusterKey(result, one, request, options.view)
       }
-      const { response, translated } = await callCandidates({ ...options, call }, request, shared?.call)
+      const read: ShareRead | undefined = shared && (async (one, named) => note(one, await shared.call(one, named)))
+      const { response, translated } = await callCandidates({ ...options, call }, request, read)
       const { endpoint, caller } = request
       if (response !== undefined && endpoint.listsNodes !== undefined) options.onNodeList?.(request, response)
       // An answer to a call with the caller's own token shows that the node accepts the token.
       if (response?.status === 200 && !isAnsweredByNodeCache(endpoint)) caller.nodeToken?.noteAnswer?.()
       if (translated.ok) {
         const answer = withAge(translated.response, age)
-        return shared?.addAge(answer) ?? answer
+        return (noted ?? shared)?.addAge?.(answer) ?? answer
       }
       const node = response?.node ?? ''
       throw errorOf(
@@ -82,10 +97,11 @@ export function forward(options: ForwardOptions): Handler {
   }
 }
 
-/** Answers a call from the one that was late, and refuses each other one. */
-function lateResult({ node, path, result }: NonNullable<LateAnswer['call']>, call: NodeCall) {
-  const isSame = call.node === node && call.path === path
-  return isSame ? result : notSent(call, { fault: 'ejected', reason: 'notAwaited' })
+/** Answers a call from the one that was late, or from those before it, and refuses each other one. */
+function resultOfNoted({ late, calls }: LateAnswer, call: NodeCall): NodeResult | Promise<NodeResult> {
+  const isSame = ({ call: each }: { readonly call: NodeCall }) => each.node === call.node && each.path === call.path
+  if (late !== undefined && isSame(late)) return late.result
+  return calls.findLast(isSame)?.result ?? notSent(call, { fault: 'ejected', reason: 'notAwaited' })
 }
 
 /** Adds the greatest age with which a response of a node arrived, in milliseconds. */

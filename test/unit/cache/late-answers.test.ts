@@ -14,7 +14,12 @@ async function start(t: Test, world: SimulatorOptions = {}, cluster: Settings = 
   const { simulator, edge } = await simulated(
     t,
     { agents: 5, workers: 1, ...world },
-    { settings: { cluster: { ...cluster, limits }, cache: { ttl: { agents: '10m', rules: '10m', syscheck: '10m' } } } },
+    {
+      settings: {
+        cluster: { ...cluster, limits },
+        cache: { ttl: { agents: '10m', rules: '10m', syscheck: '10m', manager: '10m' } },
+      },
+    },
   )
   const headers = { authorization: edge.authorization('admin') }
   const send = async (method: string, path: string) => {
@@ -25,22 +30,23 @@ async function start(t: Test, world: SimulatorOptions = {}, cluster: Settings = 
     const calls = simulator.seen.slice(length).filter(({ url }) => url.startsWith(path)).length
     return { code: response.status, status, age: Number(response.headers.get('age')), body, calls }
   }
+  const metric = async (name: string) => {
+    const metrics = await fetch(`${edge.operationsUrl}/metrics`)
+    return sumOf(samplesOf(await metrics.text()), name)
+  }
   /** Sends a read that times out. Returns the function that lets the node answer, and resolves when the edge has the answer. */
-  const timeOut = async (path: string) => {
+  const timeOut = async (path: string, call = path) => {
     const { opened: busyUntil, open } = createLatch()
-    const fault = { busyUntil, only: ({ url }: { readonly url: string }) => url.startsWith(path) }
+    const fault = { busyUntil, only: ({ url }: { readonly url: string }) => url.startsWith(call) }
     for (const { name } of simulator.nodes) await simulator.faults.set(name, fault)
     t.match(await send('GET', path), { code: 504 })
     await simulator.faults.clear()
     return async () => {
       open()
-      await eventually(async () => {
-        const metrics = await fetch(`${edge.operationsUrl}/metrics`)
-        return sumOf(samplesOf(await metrics.text()), 'edge_node_in_flight') === 0
-      })
+      await eventually(async () => (await metric('edge_node_in_flight')) === 0)
     }
   }
-  return { send, timeOut }
+  return { send, timeOut, calls: () => simulator.seen.length }
 }
 
 const CASES: Readonly<Record<string, { path: string; world?: SimulatorOptions; cluster?: Settings }>> = {
@@ -78,4 +84,16 @@ t.test('the answer of a call that began later stays', async (t) => {
   const { status, age, calls } = await send('GET', '/agents/groups')
   t.match({ status, calls }, { status: /hit/, calls: 0 })
   t.ok(age <= (performance.now() - later) / 1000, `age ${age}`)
+})
+
+t.test('the answer of the last of several calls is stored with those before it', async (t) => {
+  const { send, timeOut, calls } = await start(t, { layout: 'v4' }, { layout: 'v4' })
+  const answer = await timeOut('/manager/info', '/cluster/local/info')
+  await answer()
+  await eventually(async () =>
+    (await send('GET', '/cache?details=true&search=/manager/info')).body.includes('"/manager/info"'),
+  )
+  const before = calls()
+  t.match(await send('GET', '/manager/info'), { code: 200, status: /hit/ })
+  t.equal(calls() - before, 0)
 })
