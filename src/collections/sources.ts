@@ -3,7 +3,7 @@
  * kinds, default sort and filters. One algorithm (collect.ts) serves all of them.
  * Over 200 lines: a table of collections.
  */
-import type { Collection } from '../contracts/endpoint.ts'
+import type { Collection, PageRows } from '../contracts/endpoint.ts'
 import {
   ciscatFields,
   fieldsOf,
@@ -65,8 +65,12 @@ interface CommonSource {
   readonly selectsWith?: string
   /** With `distinct`, the manager returns the different values of one selected field that are not empty. */
   readonly hasDistinctValues?: true
-  /** Only pages are computed. */
+  /** Only pages are computed, of rows that were selected in the same way. */
   readonly pagesOnly?: true
+  /** Offset and limit count the rows of each agent. */
+  readonly cutsEachAgent?: true
+  /** A row stands for several agents, which the total of a response counts. */
+  readonly countsAgents?: true
   /** The manager searches what the rows do not show, or it is not known what it searches. */
   readonly noSearch?: true
   /**
@@ -218,8 +222,14 @@ const log: ArraySource = {
   },
 }
 
+const pages = { engine: 'array', pagesOnly: true } as const
+
 /** Of collections whose rows the edge does not filter or sort. */
-export const pages: ArraySource = { engine: 'array', pagesOnly: true }
+export const pageSources: Readonly<Record<PageRows, ArraySource>> = {
+  pages,
+  agentPages: { ...pages, cutsEachAgent: true },
+  agentCounts: { ...pages, countsAgents: true },
+}
 
 export const sources = {
   agents,

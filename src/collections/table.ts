@@ -8,7 +8,7 @@ import { compilePredicates } from './collect.ts'
 import { type Column, columnOf, matchesOf, type Ranks, rankValues, sortByRank } from './columns.ts'
 import { countTests, type Predicate } from './condition.ts'
 import { parseSorting, type SortField, type Sorting, sortedValue } from './order.ts'
-import { CollectionError, type CollectionRequest, parsePage } from './request.ts'
+import { CollectionError, type CollectionRequest, type PageWindow, parsePage } from './request.ts'
 import type { Source } from './sources.ts'
 import { type Element, fieldValue } from './value.ts'
 
@@ -90,10 +90,23 @@ export class Table {
       const different = this.#firstOfValues(found, request.select ?? '')
       return { rows: different.slice(offset, offset + limit), totalItems: different.length }
     }
+    if (this.#source.cutsEachAgent) return { rows: this.#pageOfEachAgent({ offset, limit }), totalItems: total }
     if (!cutsFirst) return { rows: placesOf(this.length, order, isMatch, offset, limit), totalItems: total }
     const found = placesOf(this.length, order, isMatch, 0, this.length)
     const rows = found.filter((row) => row >= offset).slice(0, limit)
     return { rows, totalItems: rows.length }
+  }
+
+  #pageOfEachAgent({ offset, limit }: PageWindow): number[] {
+    const { values, codes } = this.columnOf('agent_id')
+    const seen = new Uint32Array(values.length)
+    const rows: number[] = []
+    for (const [row, code] of codes.entries()) {
+      const at = seen[code] ?? 0
+      seen[code] = at + 1
+      if (at >= offset && at < offset + limit) rows.push(row)
+    }
+    return rows
   }
 
   /** Returns the first of the rows with each value of a field. Rows without a value, or with an empty one, are left out. */

@@ -12,6 +12,7 @@ import {
   type Filter,
   numbers,
   ofKind,
+  pageSources,
   sources,
   texts,
 } from './sources.ts'
@@ -74,7 +75,9 @@ function inventory(fields: InventoryFields, filters: readonly string[]): Databas
 }
 
 export const v4Sources: Readonly<Record<V4Rows, DatabaseSource | ArraySource>> = {
-  pages: { ...common, engine: 'array', pagesOnly: true },
+  pages: { ...common, ...pageSources.pages },
+  agentPages: { ...common, ...pageSources.agentPages },
+  agentCounts: { ...common, ...pageSources.agentCounts },
   agents,
   groups: {
     ...common,

@@ -274,21 +274,28 @@ export interface StoringPolicy {
    */
   readonly snapshot?: SnapshotRows | V4Rows
   /**
-   * The kind of rows of a collection without snapshots, if more than pages is computed from a stored response that has all of
-   * them, while no node answers. `none`: not even pages are.
+   * The kind of rows of a collection without snapshots, of which responses are computed from a stored one that has all of them,
+   * while no node answers. Default: `pages`. `none`: not even pages are.
    */
-  readonly storedRows?: Collection | 'pages' | 'none'
+  readonly storedRows?: Collection | PageRows | 'none'
 }
+
+/**
+ * Rows of which nothing but pages is computed. `agentPages`: offset and limit count the rows of each agent. `agentCounts`:
+ * the total counts agents, and a row stands for several of them.
+ */
+export type PageRows = 'pages' | 'agentPages' | 'agentCounts'
 
 /** The collections that snapshots are built of. */
 export type SnapshotRows = Exclude<Collection, 'lists' | 'logs' | 'scaChecks'>
 
 /**
  * The collections of the v4 contract that snapshots are built of; `collections/v4-sources.ts` defines how the rows of each
- * are filtered and sorted. `pages`: nothing but pages is computed.
+ * are filtered and sorted.
  */
 export type V4Rows =
   | InventoryKind
+  | PageRows
   | 'agents'
   | 'groups'
   | 'groupFiles'
@@ -304,7 +311,6 @@ export type V4Rows =
   | 'sca'
   | 'scaChecks'
   | 'ciscat'
-  | 'pages'
 
 /**
  * For responses that clients act on at once: neither is served stale while nodes fail or after a soft purge. `never`: not

@@ -93,7 +93,7 @@ export async function snapshotOfCovering(
     if (target.policy.isJoined && !WHOLE_JOINED.test(stored.body.toString('latin1', stored.body.length - END_BYTES)))
       return undefined
     const { maxRows, maxBytes } = snapshots()
-    const limits = { maxRows, maxBytes, rowsPerCall: maxRows }
+    const limits = { maxRows, maxBytes, rowsPerCall: maxRows, countsAgents: source.countsAgents === true }
     const collection = await readCollection(
       () => stored,
       request,

@@ -2,7 +2,7 @@
 import type { CacheGroup } from '../../contracts/endpoint.ts'
 import type { EdgeRead } from '../../core/request.ts'
 import type { ResolveTarget } from '../key.ts'
-import { derivationOf, type NodeReads } from './derivation.ts'
+import { derivationOf, type NodeReads, rowSourceOf } from './derivation.ts'
 
 interface DerivablePorts {
   /** `groups`: the cache groups whose collections have snapshots. */
@@ -23,14 +23,25 @@ export function derivableOf(ports: DerivablePorts, request: EdgeRead) {
 
 /** As `derivableOf`, also for a collection that has no snapshots. */
 export function computableOf({ snapshots, resolveTarget, nodeReads }: DerivablePorts, request: EdgeRead) {
-  const derivation = derivationOf(request, new Date(), nodeReads())
+  const [query, conditions] = conditionsOf(request, nodeReads())
+  const derivation = derivationOf({ ...request, query }, new Date(), nodeReads())
   if (derivation === undefined) return undefined
   const own = resolveTarget(request)
-  const snapshot: EdgeRead = { ...request, query: {}, extent: 'allRows' }
+  const snapshot: EdgeRead = { ...request, query: conditions, extent: 'allRows' }
   const target = resolveTarget(snapshot)
   if (typeof own === 'string' || typeof target === 'string') return undefined
   const { snapshot: kind, group } = target.policy
-  const hasSnapshots = kind !== undefined && snapshots().groups.includes(group)
+  const hasSnapshots = kind !== undefined && Object.keys(conditions).length === 0 && snapshots().groups.includes(group)
   // Requests that differ only in spelling have the same key of their own.
-  return { request, key: own.key, derivation, snapshot, target, hasSnapshots }
+  return { request, key: own.key, derivation, snapshot, target, hasSnapshots, conditions }
+}
+
+/**
+ * Returns what the edge computes of a query, and what the nodes must have done: rows of which only pages are computed are
+ * another collection for each way in which they are selected and sorted.
+ */
+function conditionsOf(request: EdgeRead, reads: NodeReads): readonly [EdgeRead['query'], EdgeRead['query']] {
+  if (!rowSourceOf(request, reads)?.pagesOnly) return [request.query, {}]
+  const { offset, limit, ...conditions } = request.query
+  return [{ ...(offset !== undefined && { offset }), ...(limit !== undefined && { limit }) }, conditions]
 }

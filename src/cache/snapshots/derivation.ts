@@ -106,11 +106,13 @@ export function countsPage(source: Source): boolean {
   return source.engine === 'array' && source.offsetFirst === true
 }
 
-/** Whether a page has all rows of its collection. `total`: what the response says. */
+/** Whether a page has all rows of its collection. `total`: what the response says. `rows`: how many it has, if that may differ. */
 export function isWhole(
   { source, collection: { select } }: Derivation,
   { offset, limit }: PageWindow,
-  total: number,
+  { total, rows }: { readonly total: number; readonly rows: number | undefined },
 ): boolean {
-  return offset === 0 && select === undefined && (countsPage(source) ? total < limit : total <= limit)
+  if (offset !== 0 || select !== undefined) return false
+  if (source.cutsEachAgent) return rows === total
+  return countsPage(source) || source.countsAgents ? (rows ?? total) < limit : total <= limit
 }

@@ -31,6 +31,11 @@ const LONG_NUMBER = /[:[,] ?-?\d{16}/
 /** The longest text that the pattern matches, but one: a match may begin at the end of a part. */
 const OVERLAP = 18
 
+interface CollectionLimits extends SnapshotLimits, Pick<NodeReads, 'rowsPerCall'> {
+  /** The total of the only page counts agents. */
+  readonly countsAgents?: boolean
+}
+
 /**
  * Calls the nodes for one page after the other. `check` receives the number of rows after the first page, and throws if
  * the others are not to be read. Throws SnapshotRefusedError unless all pages have the same total, the expected number of
@@ -39,7 +44,7 @@ const OVERLAP = 18
 export async function readCollection(
   next: Handler<EdgeRead>,
   request: EdgeRead,
-  { maxRows, maxBytes, rowsPerCall }: SnapshotLimits & Pick<NodeReads, 'rowsPerCall'>,
+  { maxRows, maxBytes, rowsPerCall, countsAgents }: CollectionLimits,
   check: (total: number) => void,
 ): Promise<CollectionRows & Pick<SnapshotHead, 'frame'> & { readonly age: number }> {
   let read = 0
@@ -53,12 +58,12 @@ export async function readCollection(
     // The rows are stored once, as a snapshot.
     const page = await readPage(next, { ...request, extent: 'whole', reuse: 'noStore', query })
     if (read === 0) {
-      total = page.total
+      total = countsAgents ? countRows(page) : page.total
       if (total > maxRows) throw new SnapshotRefusedError('tooManyRows', `it has ${total} rows, more than ${maxRows}`)
       check(total)
-      if (collectionContracts[request.endpoint.contract].framedByNode) frame = frameAround(page)
-    }
-    if (page.total !== total) throw new SnapshotRefusedError('changed', 'its total changed between two pages')
+      if (countsAgents) frame = { ...frameAround(page), total: page.total }
+      else if (collectionContracts[request.endpoint.contract].framedByNode) frame = frameAround(page)
+    } else if (page.total !== total) throw new SnapshotRefusedError('changed', 'its total changed between two pages')
     if (countRows(page) !== Math.min(rowsPerCall, total - read)) {
       throw new SnapshotRefusedError('changed', 'a page has another number of rows than its total demands')
     }

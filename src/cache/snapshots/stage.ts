@@ -8,7 +8,7 @@
 import { collectionContracts } from '../../collections/contracts.ts'
 import { type CollectionRequest, DEFAULT_LIMIT, type PageWindow } from '../../collections/request.ts'
 import { OUTAGE } from '../../core/cache.ts'
-import { isNodeFailure } from '../../core/envelope.ts'
+import { findListInTurns, isNodeFailure } from '../../core/envelope.ts'
 import { createNoClient, type EdgeRead, type Handler, NO_COST } from '../../core/request.ts'
 import {
   type CacheableResponse,
@@ -27,7 +27,7 @@ import { SnapshotDemands } from './builds.ts'
 import { type Computation, Computations, type StoredSource } from './computation.ts'
 import { CoveringQueries, type CoveringResponse, ORDERS, snapshotOfCovering } from './covering.ts'
 import { computableOf, type Derivable, derivableOf } from './derivable.ts'
-import { isWhole, needsAllRows, selectsAllRows } from './derivation.ts'
+import { isWhole, needsAllRows, rowSourceOf, selectsAllRows } from './derivation.ts'
 import { SnapshotRefusedError } from './read-collection.ts'
 import { parseHead } from './rows.ts'
 
@@ -94,21 +94,23 @@ export class Snapshots {
 
   /** While no node answers, a stored response that has all rows serves as a snapshot. */
   async #findCovering(derivable: Derivable, source: StoredSource): Promise<Computation | undefined> {
-    const { request, target, derivation } = derivable
-    const { defaultSort: sort } = derivation.source
+    const { request, derivation } = derivable
+    const { defaultSort: sort, pagesOnly } = derivation.source
     for (const order of ORDERS) {
-      const query = await this.#covering.find(target.key, order, source.isLocal)
-      const place = query && this.#ports.resolveTarget({ ...request, query })
-      const stored = typeof place === 'object' ? await source.serve(place) : undefined
+      const query = await this.#covering.find(this.#coveringKeyOf(derivable), order, source.isLocal)
+      const target = query && this.#ports.resolveTarget({ ...request, query })
+      if (typeof target !== 'object') continue
+      const stored = await source.serve(target)
       if (stored?.kind !== 'envelope' || stored.origin.kind !== 'stored') continue
       if (!source.isOnlySource && stored.origin.status.detail !== OUTAGE) continue
       // Rows in another order than that of the collection.
-      const isOpen = order === 'sorted' && sort === undefined && derivation.collection.sort === undefined
-      const snapshot = isOpen ? undefined : await snapshotOfCovering(this.#ports, derivable, stored as CoveringResponse)
+      const isOpen = order === 'sorted' && sort === undefined && derivation.collection.sort === undefined && !pagesOnly
+      const covered = { ...derivable, target }
+      const snapshot = isOpen ? undefined : await snapshotOfCovering(this.#ports, covered, stored as CoveringResponse)
       if (snapshot === undefined) continue
       const sorted = order === 'sorted' && sort !== undefined ? { sort } : {}
       const collection: CollectionRequest = { ...sorted, ...derivation.collection }
-      return this.#computations.prepare({ ...derivable, derivation: { ...derivation, collection } }, snapshot, {
+      return this.#computations.prepare({ ...covered, derivation: { ...derivation, collection } }, snapshot, {
         ...source,
         isLocal: true,
         isOnlySource: true,
@@ -172,7 +174,8 @@ export class Snapshots {
 
   async #callNode(request: EdgeRead): Promise<EdgeResponse> {
     const response = await this.#next(request)
-    if (response.kind === 'file' || !selectsAllRows(request)) return response
+    if (response.kind === 'file') return response
+    if (!selectsAllRows(request) && !rowSourceOf(request, this.#ports.nodeReads())?.pagesOnly) return response
     const derivable = computableOf(this.#ports, request)
     if (derivable === undefined) return response
     const { snapshot, target, hasSnapshots, derivation } = derivable
@@ -184,10 +187,25 @@ export class Snapshots {
     if (total === undefined) return response
     if (hasSnapshots) this.#demands.noteWhole(target.key, total)
     const { ttl, outage = 0 } = this.#ports.lifetimesOf(target.policy.group, target.policy.name)
-    if (outage > 0 && isWhole(derivation, windowOf(request), total))
-      this.#covering.note(target.key, request.query, ttl + outage)
+    if (outage === 0) return response
+    const { countsAgents, cutsEachAgent } = derivation.source
+    const rows = countsAgents || cutsEachAgent ? await countRows(response.body, request) : undefined
+    if (isWhole(derivation, windowOf(request), { total, rows }))
+      this.#covering.note(this.#coveringKeyOf(derivable), request.query, ttl + outage)
     return response
   }
+
+  /** Returns the name of all responses from which a request can be computed. */
+  #coveringKeyOf({ request, target, conditions }: Derivable): string {
+    const own = this.#ports.resolveTarget({ ...request, query: conditions })
+    return typeof own === 'string' ? target.key : own.key
+  }
+}
+
+async function countRows(body: Buffer, { endpoint: { contract } }: EdgeRead): Promise<number | undefined> {
+  const { rowsName, totalName } = collectionContracts[contract]
+  const list = await findListInTurns(body, rowsName, totalName)
+  return list && list.rows.ranges.length / 2
 }
 
 /**

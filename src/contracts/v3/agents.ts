@@ -84,7 +84,7 @@ export const agents: readonly V3Endpoint[] = [
     ...reading,
     query: { offset, limit, sort, search: hiddenSearch, q, select: hiddenSelect },
     response: collectionOf('OutdatedAgent'),
-    // The total counts those on the page of all agents.
+    // The manager leaves agents out of a page of all of them, so the rows show no page but their own.
     storedRows: 'none',
   }),
   read('/agents/summary', 'Agents counted by status', {
@@ -102,6 +102,7 @@ export const agents: readonly V3Endpoint[] = [
     query: { ...list, q, fields: { ...filter('select', 'fields combined'), note: 'absent: every field' }, select },
     allFieldsWithout: 'fields',
     response: collectionOf('DistinctAgents'),
+    storedRows: 'agentCounts',
   }),
   read('/agents/:agent_id/key', 'Key of an agent', {
     ...reading,

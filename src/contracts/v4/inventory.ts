@@ -21,8 +21,7 @@ const ofOne = {
   cache: cacheIn('syscollector', 'syscollector:{agent_id}', 'syscollector:*'),
 } as const
 const ofMany = { section: 'Experimental', experimental: true, target: master('several') } as const
-/** The manager applies offset and limit to the rows of each agent. */
-const storedRows = 'none'
+const storedRows = 'agentPages'
 
 export const experimental: readonly V4Endpoint[] = [
   ...(['rootcheck', 'syscheck'] as const).map((scan) =>
