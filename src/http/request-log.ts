@@ -46,9 +46,11 @@ export function requestLog({ log, logTo }: LogLines): RequestEventListener {
   const { requestText, callerText } = preparedTexts()
   let start = { time: 0, text: '' }
   return (event) => {
-    const { message, at } = event
+    const { message, at, method, sentMethod, status, caller, traceId, isOfListener } = event
     if (message === undefined || !log.isLevelEnabled('info')) return
-    if (!hasUsualFields(event)) {
+    const isCompleted = message === COMPLETED && method === sentMethod && status !== 0
+    // Each field of a completed request of a known caller, and no other one.
+    if (!isCompleted || caller === undefined || traceId !== undefined || isOfListener) {
       const line = { level: 'info', time: isoTime(at), ...logFields(event), msg: message }
       logTo.write(`${JSON.stringify(line)}\n`)
       return
@@ -56,12 +58,6 @@ export function requestLog({ log, logTo }: LogLines): RequestEventListener {
     if (start.time !== at) start = { time: at, text: `{"level":"info","time":"${isoTime(at)}","reqId":"` }
     logTo.write(start.text + event.requestId + requestText(event) + tenths(event.ms) + callerText(event))
   }
-}
-
-/** Whether the line has each field of a completed request of a known caller, and no other one. */
-function hasUsualFields({ message, method, sentMethod, status, caller, traceId, isOfListener }: RequestEvent): boolean {
-  const isCompleted = message === COMPLETED && method === sentMethod && status !== 0
-  return isCompleted && caller !== undefined && traceId === undefined && !isOfListener
 }
 
 function isoTime(at: number): string {
