@@ -15,6 +15,7 @@ import { writeBundled } from './bundled.mjs'
 const LIBRARIES = [
   '@fastify/basic-auth',
   '@fastify/caching',
+  '@fastify/jwt',
   '@fastify/rate-limit',
   '@platformatic/prom-client',
   'ajv',

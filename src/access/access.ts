@@ -8,6 +8,7 @@ import type { Clock } from '../core/timing.ts'
 import type { NameAndPassword } from '../core/values.ts'
 import type { CustomRoles, RoleAssignment } from './roles.ts'
 import type { ExternalIssuerSettings } from './token-issuers.ts'
+import type { VerifyOwnSignature } from './tokens.ts'
 import type { VerifyPassword } from './users-file.ts'
 
 export interface AccessOptions {
@@ -81,8 +82,11 @@ export interface Access {
   readonly acceptsTokens: boolean
   /** Checks name and password from a normalised address. Rejects only if the manager is unreachable (passthrough). */
   authenticatePassword(address: string, pair: NameAndPassword): Promise<AuthResult>
-  /** Checks a Bearer token from a normalised address. Rejects with 904 and 920 if a node has to check it. */
-  authenticateToken(token: string, address: string): Promise<AuthResult>
+  /**
+   * Checks the Bearer token of a request from a normalised address; `verifyOwn` checks its signature if the edge issued it.
+   * Rejects with 904 and 920 if a node has to check it.
+   */
+  authenticateToken(token: string, verifyOwn: VerifyOwnSignature, address: string): Promise<AuthResult>
   /** Resolves to a new token for a user of the file. */
   issueToken(name: string): Promise<string>
   /** Absent in mode passthrough: a session has no password to forward. */

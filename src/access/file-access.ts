@@ -72,7 +72,7 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
       return token === undefined || token.issuer === tokens.issuer ? roles.rolesOfUser(name) : undefined
     },
     authenticatePassword: (address, pair) => authenticatePassword(parts, passwords, { address, pair }),
-    authenticateToken: (token) => authenticateToken(parts, verifier, token),
+    authenticateToken: async (token, verifyOwn) => authResultOf(parts, await verifier.verify(token, verifyOwn)),
     issueToken: own.issue,
     revokeTokens: (caller) => revokeTokens(parts, caller),
     prepareReload: (next) => {
@@ -136,8 +136,7 @@ async function authenticatePassword(
   return login
 }
 
-async function authenticateToken(parts: Parts, verifier: TokenVerifier, token: string): Promise<AuthResult> {
-  const result = await verifier.verify(token)
+function authResultOf(parts: Parts, result: TokenResult): AuthResult {
   if (!result.ok) return result
   const findCaller = () => callerOf(parts, result)
   const caller = findCaller()

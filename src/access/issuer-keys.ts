@@ -2,8 +2,8 @@
  * The public keys of an external issuer, fetched from its key set (RFC 7517). Anyone can make a token with an unknown
  * `kid`, so such tokens cause at most one request to the issuer in 30 seconds, however many arrive.
  */
-import type { KeyObject } from 'node:crypto'
-import { type CryptoKey, importJWK, type JWK } from 'jose'
+import { KeyObject } from 'node:crypto'
+import { importJWK, type JWK } from 'jose'
 import { Agent, request } from 'undici'
 import type { TokenAlgorithm } from '../core/access.ts'
 import type { Log } from '../core/events.ts'
@@ -13,7 +13,7 @@ import { isObject, ownField } from '../core/values.ts'
 /** A public key and the one algorithm that it is used with. */
 export interface IssuerKey {
   /** The same object until the keys of the issuer are fetched again. */
-  readonly key: KeyObject | CryptoKey
+  readonly key: KeyObject
   readonly algorithm: TokenAlgorithm
 }
 
@@ -154,7 +154,8 @@ async function parseKeySet(
     const algorithm = algorithms.find((each) => each === alg)
     if (typeof kid !== 'string' || keys.has(kid) || use !== 'sig' || algorithm === undefined) continue
     const key = await importJWK(jwk as JWK, algorithm).catch(() => undefined)
-    if (key !== undefined && 'type' in key && key.type === 'public') keys.set(kid, { key, algorithm })
+    if (key !== undefined && 'type' in key && key.type === 'public')
+      keys.set(kid, { key: KeyObject.from(key), algorithm })
   }
   return keys
 }

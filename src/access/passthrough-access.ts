@@ -124,7 +124,7 @@ export function createManagerTokenAccess(access: Access, ports: ManagerTokenPort
   return {
     ...access,
     acceptsTokens: true,
-    authenticateToken: async (text, address) => {
+    authenticateToken: async (text, _verifyOwn, address) => {
       const issuer = node()
       const token = readManagerToken(text, issuer)
       if (token === undefined || token.expiresAt <= systemClock.wall()) return INVALID

@@ -2,7 +2,7 @@
 
 import { hash, randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { SignJWT } from 'jose'
+import { compactVerify, SignJWT } from 'jose'
 import type { Revocations, TokenAlgorithm } from '../core/access.ts'
 import type { Clock } from '../core/timing.ts'
 import { type JsonObject, ownField } from '../core/values.ts'
@@ -48,6 +48,7 @@ export function createOwnIssuer(options: OwnIssuerOptions) {
       if (key === undefined) return { ok: false, reason: 'unknown' }
       return { ok: true, key: { key, algorithm: OWN_TOKEN_ALGORITHM } }
     },
+    hasSigned: (_token, { key }, verifyOwn) => verifyOwn(key.export({ type: 'spki', format: 'pem' }).toString()),
     acceptsHeader: (header) => ownField(header, 'typ') === 'JWT' && Object.keys(header).length === 3,
     completeClaims(claims) {
       const issuedAt = Number(OWN_JTI_PATTERN.exec(claims.jti)?.[1])
@@ -102,6 +103,11 @@ function createExternalIssuer(
     rules: { issuer, audience, lifetime, jti },
     cachedKey: (kid) => keys.cached(kid)?.key,
     findKey: (kid) => keys.find(kid),
+    hasSigned: (token, { key, algorithm }) =>
+      compactVerify(token, key, { algorithms: [algorithm] }).then(
+        () => true,
+        () => false,
+      ),
     acceptsHeader: (header) =>
       ACCEPTED_TYPES.includes(String(ownField(header, 'typ')).toLowerCase()) &&
       !REFUSED_HEADERS.some((name) => Object.hasOwn(header, name)),

@@ -1,19 +1,22 @@
 /**
- * The credentials of a request: Basic (RFC 7617) and Bearer (RFC 6750). A plugin decodes Basic; the choice
- * between the schemes is made here, because @fastify/auth reports only the error of the strategy that it tried last.
+ * The credentials of a request: Basic (RFC 7617) and Bearer (RFC 6750). The plugins decode Basic, and verify the
+ * edge's own tokens; the choice between the schemes is made here, because @fastify/auth reports only the error of the strategy that it tried last.
  */
 import { promisify } from 'node:util'
 import fastifyBasicAuth from '@fastify/basic-auth'
+import fastifyJwt from '@fastify/jwt'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access, AuthFailure, AuthResult } from '../access/access.ts'
+import { OWN_TOKEN_ALGORITHM } from '../access/signed-texts.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Caller } from '../core/request.ts'
+import { CLOCK_TOLERANCE_S } from '../core/timing.ts'
 import { ownText, parseBasic } from '../core/values.ts'
 import { networkOf } from './rate-limit.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** For the function that the plugin calls with the request. */
+    /** For the functions that the plugins call with the request. */
     authentication: Authentication
   }
 }
@@ -24,6 +27,8 @@ interface Authentication {
   caller?: Caller
   /** Of name and password. Absent until they are checked. */
   result?: AuthResult
+  /** The key of the edge (PEM) that its token names. Absent until it is verified. */
+  tokenKey?: string
 }
 
 /** `text`: base64 for Basic, the token for Bearer. */
@@ -36,16 +41,13 @@ const WRONG: AuthResult = { ok: false, reason: 'wrong' }
 const MALFORMED = 'FST_BASIC_AUTH_MISSING_OR_BAD_AUTHORIZATION_HEADER'
 
 /**
- * Registers the plugin on the app, once. Returns the function that verifies the header `Authorization` of a request
+ * Registers the plugins on the app, once. Returns the function that verifies the header `Authorization` of a request
  * whose `authentication` is set. It rejects with 900 if the header is too long.
  */
 export async function registerCredentials(app: FastifyInstance, access: Access) {
   app.decorateRequest('authentication')
   const schemes = new Map<string, Scheme>([['basic', await registerBasic(app, access)]])
-  if (access.acceptsTokens)
-    schemes.set('bearer', ({ authentication }, _reply, token) =>
-      access.authenticateToken(token, networkOf(authentication.clientAddress)),
-    )
+  if (access.acceptsTokens) schemes.set('bearer', await registerBearer(app, access))
   return async (request: FastifyRequest, reply: FastifyReply): Promise<AuthResult> => {
     const { authorization = '' } = request.headers
     if (authorization.length > MAX_HEADER_LENGTH) throw new EdgeError(900, ': Authorization header too long')
@@ -72,6 +74,31 @@ async function registerBasic(app: FastifyInstance, access: Access): Promise<Sche
     if (failure && ownText(failure.error, 'code') === MALFORMED) return WRONG
     if (authentication.result === undefined) throw failure?.error
     return authentication.result
+  }
+}
+
+async function registerBearer(app: FastifyInstance, access: Access): Promise<Scheme> {
+  await app.register(fastifyJwt, {
+    secret: async ({ authentication }: FastifyRequest) => authentication.tokenKey ?? '',
+    // No cache: admit.ts remembers verified credentials, and sees revoked tokens and removed users.
+    // The plugin accepts exactly one space before the token.
+    verify: {
+      algorithms: [OWN_TOKEN_ALGORITHM],
+      cache: false,
+      clockTolerance: CLOCK_TOLERANCE_S * 1000,
+      extractToken: ({ headers: { authorization = '' } }) => authorization.slice(authorization.lastIndexOf(' ') + 1),
+    },
+  })
+  return (request, _reply, token) => {
+    const { authentication } = request
+    const verifyOwn = (pem: string): Promise<boolean> => {
+      authentication.tokenKey = pem
+      return request.jwtVerify().then(
+        () => true,
+        () => false,
+      )
+    }
+    return access.authenticateToken(token, verifyOwn, networkOf(authentication.clientAddress))
   }
 }
 

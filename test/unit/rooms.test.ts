@@ -47,6 +47,7 @@ const table: Readonly<Record<string, Room>> = {
       '@fastify/basic-auth',
       '@fastify/caching',
       '@fastify/cors',
+      '@fastify/jwt',
       '@fastify/rate-limit',
       'ajv',
       'find-my-way',

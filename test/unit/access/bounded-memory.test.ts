@@ -1,5 +1,5 @@
 /** What clients can make a replica remember is bounded: more distinct users, addresses and tokens need no more memory. */
-import { generateKeyPairSync, sign } from 'node:crypto'
+import { generateKeyPairSync } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
@@ -61,14 +61,15 @@ const uses: Readonly<Record<string, { readonly maxEntries: number; start(): Use 
     },
   },
   tokens: {
-    maxEntries: 4_000,
+    maxEntries: 20_000,
     start: () => {
-      const { privateKey, publicKey: key } = generateKeyPairSync('ed25519')
+      const { publicKey: key } = generateKeyPairSync('ed25519')
       const rules = { issuer: 'edge', audience: 'edge', lifetime: 900, jti: 'required' } as const
       const issuer = {
         rules,
         cachedKey: () => key,
         findKey: async () => ({ ok: true, key: { key, algorithm: 'EdDSA' } }) as const,
+        hasSigned: async () => true,
         acceptsHeader: () => true,
         completeClaims: <T>(claims: T) => claims,
       }
@@ -78,9 +79,8 @@ const uses: Readonly<Record<string, { readonly maxEntries: number; start(): Use 
       const iat = Math.floor(Date.now() / 1000)
       return async (index) => {
         const claims = { iss: 'edge', aud: 'edge', sub: `user ${index}`, jti: `token ${index}`, iat, exp: iat + 900 }
-        const input = `${segment({ alg: 'EdDSA', kid: 'k' })}.${segment(claims)}`
-        const signature = sign(null, Buffer.from(input), privateKey).toString('base64url')
-        const { ok } = await verifier.verify(`${input}.${signature}`)
+        const token = `${segment({ alg: 'EdDSA', kid: 'k' })}.${segment(claims)}.${segment({})}`
+        const { ok } = await verifier.verify(token, async () => true)
         if (!ok) throw new Error('the token of this test is not valid')
       }
     },

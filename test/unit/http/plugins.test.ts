@@ -19,6 +19,8 @@ t.test(
 t.test('each plugin is used by the functions that its documentation names', async (t) => {
   const uses = (call: RegExp) => namesOf(call)
   t.strictSame(uses(/\bapp\.basicAuth\b/), ['http/credentials.ts'])
+  t.strictSame(uses(/\brequest\.jwtVerify\(/), ['http/credentials.ts'])
+  t.strictSame(uses(/\bapp\.jwt\.verify\(/), [], 'the key of a token is found by the function `secret`')
   t.strictSame(uses(/\bapp\.createRateLimit\(/), ['http/rate-limit.ts'])
   t.strictSame(uses(/\bfastify-caching|AbstractCache/), [], 'the cache of @fastify/caching is its own')
   // It would answer 304 for such a tag, whatever the URL and the caller of the request.
