@@ -10,7 +10,9 @@ import { ownField, ownText, parseJson } from '../core/values.ts'
 
 /** The permission to change the configuration of a node. */
 const CHANGE_CONFIGURATION = 'files:write'
-const WITH_KEY = /^GET (?:\/cluster\/local\/config|\/cluster\/:node_id\/configuration|\{node\}\/configuration)$/
+/** The active configuration has the key in that of the cluster. */
+const WITH_KEY =
+  /^GET (?:\/cluster\/local\/config|(?:\/cluster\/:node_id|\{node\})\/configuration(?:\/:component\/:configuration)?)$/
 const MASK = '*****'
 
 /** Returns the result of a call for a request, without the key if the caller must not get it. */
@@ -20,7 +22,10 @@ export async function withoutClusterKey(
   { caller }: EdgeRequest,
   view: Pick<ClusterView, 'releaseOf'>,
 ): Promise<NodeResult> {
-  if (!result.ok || !WITH_KEY.test(endpoint) || !isRelease5(view.releaseOf?.(node))) return result
+  if (!result.ok || !WITH_KEY.test(endpoint)) return result
+  const release = view.releaseOf?.(node)
+  // While the release was never read, it may be 5.0.
+  if (release !== undefined && !isRelease5(release)) return result
   if (actsAsItself(caller) || allows(caller.permissions, CHANGE_CONFIGURATION)) return result
   return { ok: true, response: await masked(result.response) }
 }
@@ -46,10 +51,7 @@ function maskJson(bytes: Buffer): string {
 }
 
 function maskXml(text: string): string {
-  const [before = '', ...sections] = text.split('<cluster>')
-  const masked = sections.map((section) => {
-    const [own = '', ...others] = section.split('</cluster>')
-    return [own.replace(/<key>[^<]*<\/key>/g, `<key>${MASK}</key>`), ...others].join('</cluster>')
-  })
-  return [before, ...masked].join('<cluster>')
+  return text.replace(/<cluster(?:\s[^>]*)?>[\s\S]*?(?:<\/cluster\s*>|$)/g, (section) =>
+    section.replace(/(<key(?:\s[^>]*)?>)[\s\S]*?(<\/key\s*>)/g, `$1${MASK}$2`),
+  )
 }

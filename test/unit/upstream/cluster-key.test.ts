@@ -17,12 +17,13 @@ const file = `<ossec_config><remote><key>${CERTIFICATE}</key></remote><cluster><
 const readsSecrets = ['cluster:read', 'manager:read', 'secrets:read']
 const mayChange = [...readsSecrets, 'files:write']
 
-async function start(t: Test, release: string) {
+async function start(t: Test, release: string, written = file) {
   const node = await fakeNode(
     t,
     ofRelease5((request, response) => {
       const { url = '' } = request
-      if (url.includes('raw=true')) response.writeHead(200, { 'content-type': 'application/xml' }).end(file)
+      if (url.includes('raw=true')) response.writeHead(200, { 'content-type': 'application/xml' }).end(written)
+      else if (url.includes('/com/cluster')) rows([{ cluster: local }])(request, response)
       else if (url.startsWith('/cluster/local/config')) rows([local])(request, response)
       else rows([{ remote: [{ https: { key: CERTIFICATE } }], cluster: local }])(request, response)
     }, release),
@@ -33,7 +34,12 @@ async function start(t: Test, release: string) {
   const handler = handlerOf(cluster)
   return async (path: string, permissions: readonly string[], query: Record<string, string> = {}) => {
     const endpoint = v4Contract.find((record) => record.method === 'GET' && record.path === path)
-    const request = { ...edgeRequest('GET', '/agents'), endpoint, params: { node_id: 'master' }, query }
+    const request = {
+      ...edgeRequest('GET', '/agents'),
+      endpoint,
+      params: { node_id: 'master', component: 'com', configuration: 'cluster' },
+      query,
+    }
     const response = await handler({ ...request, caller: { name: 'ann', permissions } } as EdgeRead)
     if (response.kind === 'file') return text(Readable.from(response.stream))
     return response.body.toString()
@@ -56,6 +62,31 @@ for (const [path, query] of [
     t.match(await earlier(path, readsSecrets, query), KEY)
   })
 }
+
+t.test('the active configuration of the cluster', async (t) => {
+  const read = await start(t, '5.0.0')
+  const path = '/cluster/:node_id/configuration/:component/:configuration'
+  const masked = await read(path, readsSecrets)
+  t.notMatch(masked, KEY)
+  t.ok(masked.includes('*****'))
+  t.match(await read(path, mayChange), KEY)
+})
+
+t.test('a file with spaces in its tags, and a comment beside the key', async (t) => {
+  const written = `<ossec_config><cluster ><key ><!-- of 2026 -->${KEY}</key ></cluster ></ossec_config>`
+  const read = await start(t, '5.0.0', written)
+  t.notMatch(await read('/cluster/:node_id/configuration', readsSecrets, { raw: 'true' }), KEY)
+})
+
+t.test('before the release is known, the key is masked', async (t) => {
+  const node = await fakeNode(t, ofRelease5(rows([local])))
+  const cluster = clusterOf(t, node.url, { layout: 'v4' })
+  t.equal(cluster.view.releaseOf?.('master'), undefined)
+  const response = await handlerOf(cluster)(
+    edgeRequest('GET', '/cluster/config', { caller: { name: 'ann', permissions: readsSecrets } }),
+  )
+  t.notMatch(response.kind === 'envelope' && response.body.toString(), KEY)
+})
 
 t.test('v3 clients get it masked too', async (t) => {
   const node = await fakeNode(t, ofRelease5(rows([local])))
