@@ -73,7 +73,9 @@ const v5: ClusterKind = {
     const having = releasesOf(request.endpoint)
     const has = ({ node }: Candidate) => isInRelease(having, view.releaseOf?.(node))
     if (first === undefined || has(first)) return first === undefined ? [] : [first]
-    const others = workers.filter((worker) => !isRelease5(view.releaseOf?.(worker.node)) && has(worker))
+    // In release 5.0 a worker has no API, so one whose release was never read is not called.
+    const releaseOf = ({ node }: Candidate) => view.releaseOf?.(node)
+    const others = workers.filter((worker) => releaseOf(worker) && !isRelease5(releaseOf(worker)) && has(worker))
     // The dialect refuses what no node has.
     return others.length > 0 ? others : [first]
   },

@@ -59,3 +59,19 @@ t.test('during an upgrade, a worker of a release 4 answers what the master no lo
   t.strictSame(master.calls(), ['GET /agents'])
   t.notOk(paths().includes('/agents'))
 })
+
+t.test('a worker whose release was never read is not called', async (t) => {
+  const worker = await fakeNode(t, rows([]))
+  const master = await startMaster(t)
+  const cluster = clusterOf(t, '', {
+    layout: 'v4',
+    nodes: [
+      { name: 'master', type: 'master', url: master.url },
+      { name: 'w1', type: 'worker', url: worker.url },
+    ],
+  })
+  await cluster.contacts.probe('master')
+  t.strictSame([cluster.view.releaseOf?.('master'), cluster.view.releaseOf?.('w1')], ['5.0.0', undefined])
+  await t.rejects(async () => handlerOf(cluster)(request('GET /rules')))
+  t.strictSame([...worker.seen.map(({ url }) => url), ...master.calls()], [])
+})
