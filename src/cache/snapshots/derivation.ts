@@ -47,15 +47,15 @@ export function rowSourceOf(request: EdgeRead, reads: NodeReads): Source | undef
   return converted === undefined ? source : convertedSource(source, ...converted)
 }
 
-const sourcesWithoutFields = new WeakMap<Source, Source>()
+const sourcesWithoutFields = new WeakMap<Source, { readonly lost: NodeReads['lostFields']; readonly reduced: Source }>()
 
 function withoutFields(source: Source, lost: NodeReads['lostFields']): Source {
   if (lost === undefined || source.engine !== 'database' || !Object.hasOwn(source.fields, 'node_name')) return source
   const known = sourcesWithoutFields.get(source)
-  if (known !== undefined) return known
+  if (known?.lost === lost) return known.reduced
   const fields = Object.fromEntries(Object.entries(source.fields).filter(([name]) => !lost.has(name)))
   const reduced = { ...source, fields }
-  sourcesWithoutFields.set(source, reduced)
+  sourcesWithoutFields.set(source, { lost, reduced })
   return reduced
 }
 
