@@ -117,8 +117,8 @@ interface LateFetch {
 }
 
 /**
- * Stores the response of a call that timed out when it comes, unless a write has begun, or a later fetch was stored: which of both
- * holds is known only while Redis is reachable.
+ * Stores the response of a call that timed out when it comes, unless a write has begun, or a later fetch was stored. If Redis
+ * is unreachable before the call, `lookup` has no epochs to store it under; if later, none to compare with.
  */
 async function storeLate(
   ports: CachePorts,
