@@ -239,8 +239,12 @@ export async function toEdgeResponse({
   return { ok: true, response: { kind: 'envelope', status, body, errorNumber: envelope.error, origin } }
 }
 
+/** A response with a version is shorter. */
+const MAX_VERSION_BODY_BYTES = 16 * 1024
+
 /** Returns the version without a leading `v`; `undefined` if the response does not contain one. */
 export function versionIn(response: NodeResponse, layout: Layout): string | undefined {
+  if (Buffer.isBuffer(response.body) && response.body.length > MAX_VERSION_BODY_BYTES) return undefined
   const data = ownField(bodyOf(response), 'data')
   const text = layoutRules[layout].versionIn(data)
   return typeof text === 'string' ? /^v?([0-9]+(?:\.[0-9]+){1,3})$/.exec(text)?.[1] : undefined
