@@ -67,7 +67,7 @@ export class StoredAcceptances {
     return this.#options.store.lookup(series, tags)
   }
 
-  /** As `lookUpSeries`, without a step to Redis; `undefined`: this process does not know. */
+  /** As `lookUpSeries`, without a step to Redis; `undefined`: this process has no copy. */
   lookUpLocal({ series, tags }: Place): BytesLookup | undefined {
     return this.#options.store.lookupLocal(series, tags)
   }

@@ -38,8 +38,8 @@ export function sharedId(context: ReadContext): string {
 const REFUSED_CREDENTIALS = 901
 
 /**
- * Work may be shared by users with the same rights. If the node refuses the token of the one that started it, that says
- * nothing about the others.
+ * Returns whether the node refused the credentials of the caller. Users with the same rights may share a fetch, and the
+ * node may accept the token of another one.
  */
 export function isRefusal(error: unknown): boolean {
   return error instanceof EdgeError && error.code === REFUSED_CREDENTIALS

@@ -168,7 +168,7 @@ export class Fetcher {
   /** Fetches over all replicas, and notes how it ended. */
   async #fetch(context: ReadContext, handler: Handler<EdgeRead, ReadResponse>): Promise<FetchResult> {
     const { effort, waitForComplete } = context.request
-    // Minutes of many calls say nothing about a node.
+    // A read of many calls may take minutes although its nodes are fast.
     const isLong = effort === 'complete' || waitForComplete
     const { lateFetches } = this.#ports
     const end = isLong ? () => undefined : lateFetches.begin(this.#lateKeyOf(context), lateAfter(context.lookup))

@@ -14,7 +14,7 @@ import type { StoredSource } from './snapshots/computation.ts'
 import { storageLifetime } from './stores/local-entries.ts'
 
 /**
- * Without Redis, no replica knows what the others write. If the operator prefers stale responses, those of the local tier, and
+ * Without Redis, no replica receives the invalidations of the others. If the operator prefers stale responses, those of the local tier, and
  * what its snapshots determine, are served and marked, and expired ones are refreshed for this replica. If no other replica
  * writes, the fresh ones are as good as ever.
  */

@@ -6,7 +6,7 @@ import { isObject } from '../core/values.ts'
 import { printJson, printTable } from './output.ts'
 import { loadWithOrigins, NO_FILE, printError } from './terminal.ts'
 
-export interface ConfigPrintOptions {
+interface ConfigPrintOptions {
   readonly config?: string
   /** Without the settings that have their defaults. */
   readonly changed?: true

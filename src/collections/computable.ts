@@ -137,7 +137,7 @@ function isPlainCondition(
   return isPlainValue(field, kind, operator, value)
 }
 
-/** Whether the manager compares values of this field as `src/query` does. `null` is the absence of a value. */
+/** Whether the manager compares values of this field as this room does. `null` is the absence of a value. */
 function isPlainValue(field: string, kind: FieldKind, operator: Condition['operator'], value: string): boolean {
   // The manager puts a space in front of each v behind a letter.
   if (value === 'null' || (field === 'version' && /[a-z]v/i.test(value))) return false

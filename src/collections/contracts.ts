@@ -17,7 +17,7 @@ interface CollectionContract {
   sourceOf(rows: Collection | V4Rows): Source
   /** Returns a request in the words of `CollectionRequest`; `undefined`: it has none for what the request asks. */
   parse(query: Readonly<Record<string, string>>, now: Date): CollectionRequest | undefined
-  /** Whether the manager computes the same as `src/query` and `src/rows`. */
+  /** Whether the manager computes the same as this room. */
   isComputable(request: CollectionRequest, source: Source): boolean
 }
 

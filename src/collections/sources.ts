@@ -69,7 +69,7 @@ interface CommonSource {
   readonly pagesOnly?: true
   /** Offset and limit count the rows of each agent. */
   readonly cutsEachAgent?: true
-  /** A row stands for several agents, which the total of a response counts. */
+  /** A row belongs to several agents, which the total of a response counts. */
   readonly countsAgents?: true
   /** The manager searches what the rows do not show, or it is not known what it searches. */
   readonly noSearch?: true
@@ -121,7 +121,7 @@ export interface ArraySource extends CommonSource {
   /** Fields for `search`. Absent: all values, nested ones too. */
   readonly searchable?: readonly string[]
   /**
-   * Fields of conditions in `q` that the manager evaluates as `src/query` does: texts, and numbers that are compared with
+   * Fields of conditions in `q` that the manager evaluates as this room does: texts, and numbers that are compared with
    * digits. Absent: no field is known to be one. docs/collection-choices.md has the differences for other conditions.
    */
   readonly plainFields?: Readonly<Record<string, 'text' | 'number'>>

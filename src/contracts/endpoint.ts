@@ -282,7 +282,7 @@ export interface StoringPolicy {
 
 /**
  * Rows of which nothing but pages is computed. `agentPages`: offset and limit count the rows of each agent. `agentCounts`:
- * the total counts agents, and a row stands for several of them.
+ * the total counts agents, and a row belongs to several of them.
  */
 export type PageRows = 'pages' | 'agentPages' | 'agentCounts'
 

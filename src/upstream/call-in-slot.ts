@@ -62,7 +62,7 @@ const MAX_LATE_MS = 120_000
 /**
  * Ends a call that hangs because of another node (`hangsAfter`) before its deadline. Records its end, and emits its event.
  *
- * A node works on a call whose client or edge has gone. So a call that ends before its response (its deadline, a client that
+ * A node works on a call after its client or edge has left. So a call that ends before its response (its deadline, a client that
  * has left, the attempt of two that comes second) is late, and keeps its slot until the first of
  *
  * - the node has answered, or has ended the connection;

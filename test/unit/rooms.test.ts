@@ -55,7 +55,7 @@ const table: Readonly<Record<string, Room>> = {
     ],
   },
   access: {
-    // What the manager says of its users' tokens and rights is in the store of the cache.
+    // The tokens and rights of the manager's users are stored in the cache.
     rooms: ['core', 'file-watcher', 'cache/stores/contract', 'cache/stores/epochs'],
     packages: ['@node-rs/bcrypt', 'jose', 'undici'],
     never: ['node:http', 'node:https', 'node:net'],
@@ -236,7 +236,7 @@ function sources(folder: string): string[] {
   })
 }
 
-/** `src/pipeline/ports.ts` → `pipeline/ports`, `packages/console/src/app.tsx` → `packages/console/app`. */
+/** `src/core/turns.ts` → `core/turns`, `packages/console/src/table.tsx` → `packages/console/table`. */
 function place(path: string): string {
   return path
     .replace(/^src\//, '')

@@ -106,7 +106,7 @@ export function countsPage(source: Source): boolean {
   return source.engine === 'array' && source.offsetFirst === true
 }
 
-/** Whether a page has all rows of its collection. `total`: what the response says. `rows`: how many it has, if that may differ. */
+/** Whether a page has all rows of its collection. `total`: the total in the response. `rows`: the number of its rows, if that may differ. */
 export function isWhole(
   { source, collection: { select } }: Derivation,
   { offset, limit }: PageWindow,

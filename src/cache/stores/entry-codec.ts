@@ -21,7 +21,7 @@ export interface EntryCodec {
 
 export interface DecodedEntry {
   readonly head: unknown
-  /** In memory of its own: a short reply is a view of a larger buffer of the connection. */
+  /** A copy: a short reply of Redis is a view of a larger buffer of the connection. */
   readonly body: Buffer
 }
 

@@ -27,7 +27,7 @@ export interface Translation {
    * query or the body). Absent: the error of the kind of the parameter, as the edge itself answers it.
    */
   readonly refused?: Readonly<Record<string, ErrorRule>>
-  /** The last release whose nodes answer it. Absent: it is not gone. */
+  /** The last release whose nodes answer it. Absent: all later releases answer it. */
   readonly until?: Release
 }
 

@@ -84,7 +84,7 @@ class V4Contract implements HttpContract {
   checkForm({ raw, routeOptions }: FastifyRequest): void {
     const { url = '' } = raw
     const { endpoint, permission } = routeOptions.config
-    // Of the route of a plugin, which the contract knows nothing of.
+    // The route of a plugin has a permission, and no record in the contract.
     if (permission !== undefined) return
     checkPath(url, this.#facts, (path) => methodsAt(this, path).length > 0)
     if (endpoint === undefined || !this.isServed(endpoint))
@@ -169,8 +169,8 @@ class V4Contract implements HttpContract {
 }
 
 /**
- * Returns the error for a path with these methods, of which the request has none. The title of what the release no longer
- * has says so: such a request is not sent to a node.
+ * Returns the error for a path whose methods do not include that of the request. If the release no longer has the
+ * operation, the title of the error names its last release. Such a request is not sent to a node.
  */
 function wrongRoute(methods: readonly string[], endpoint?: Endpoint, release?: string): EdgeError {
   if (methods.length > 0) return methodNotAllowed({ allow: methods.join(', ') })

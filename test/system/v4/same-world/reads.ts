@@ -1,7 +1,4 @@
-/**
- * Requests that both clusters get, beside the example of each endpoint. Those about agents and groups are in
- * test/system/v4-layout/equal-responses.test.ts.
- */
+/** Requests that both clusters get, beside the example of each endpoint. */
 
 export const reads: readonly string[] = `
 /agents/001/config/agent/client

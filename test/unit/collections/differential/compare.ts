@@ -1,4 +1,4 @@
-/** Compares `src/query` with the oracles for random rows and random queries of one collection. */
+/** Compares `src/collections` with the test oracles for random rows and random queries of one collection. */
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { collect, matchRows } from '../../../../packages/simulator/src/data/collect.ts'
