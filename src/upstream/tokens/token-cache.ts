@@ -148,11 +148,8 @@ export class TokenCache {
     if (failed !== undefined && failed.until > this.#options.clock.elapsed()) return failed.failure
     const blockedFor = this.#failedLogins.blockedFor(this.#sourceOf(account), 'decided')
     if (blockedFor > 0) return this.#blocked(blockedFor)
-    const wait =
-      this.#waiting >= MAX_WAITING
-        ? Number.POSITIVE_INFINITY
-        : this.#untilNext(this.#records.get(account.key)) + this.#waiting * LOGIN_MS
-    if (wait <= Math.max(remaining, MIN_PATIENCE_MS) && Number.isFinite(wait)) return undefined
+    const wait = this.#untilNext(this.#records.get(account.key)) + this.#waiting * LOGIN_MS
+    if (this.#waiting < MAX_WAITING && wait <= Math.max(remaining, MIN_PATIENCE_MS)) return undefined
     return this.#failure('overloaded', 'loginsQueued', Math.min(wait, MAX_RETRY_AFTER_MS))
   }
 

@@ -84,3 +84,14 @@ t.test('a login whose turn would come after the timeout of its call is rejected 
   t.ok(rejected.length >= 15, `${rejected.length} rejected`)
   for (const result of rejected) t.match(result, { fault: 'overloaded', sent: false, retryAfter: Number })
 })
+
+t.test('a login beyond those that may wait is to come again when these have ended', async (t) => {
+  const { node, calls } = await startTokenTest(t, { mode: 'passthrough' })
+  const work = Array.from({ length: 100 }, (_, at) => {
+    node.passwords.set(`user-${at}`, 'pass')
+    return calls.call({ ...get('/agents', as(`user-${at}`, 'pass')), clientAddress: `client-${at}` })
+  })
+  const rejected = (await Promise.all(work)).flatMap((result) => (result.ok ? [] : [result]))
+  t.ok(rejected.length > 0)
+  for (const result of rejected) t.match(result, { fault: 'overloaded', reason: 'loginsQueued', retryAfter: 10 })
+})
