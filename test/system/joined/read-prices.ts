@@ -130,9 +130,17 @@ export function readsOf(contract: Way['contract']): readonly Endpoint[] {
 
 /** Whether the release of the simulated cluster, 4.5, lacks the read. */
 function isLater(record: Endpoint): boolean {
-  if (record.contract === 'v3') return false
-  const { since = '4.0' } = record.releases ?? {}
-  return Number(since.split('.')[1]) > 5
+  return record.contract === 'v4' && isAfterSimulated(record.releases?.since)
+}
+
+/** Whether that release lacks the parameter. */
+function isOfLaterRelease(param: Param | undefined): boolean {
+  return isAfterSimulated(param?.value?.releases?.since)
+}
+
+function isAfterSimulated(since = '4.0'): boolean {
+  const [major = 4, minor = 0] = since.split('.').map(Number)
+  return major > 4 || minor > 5
 }
 
 /** Nodes refuse rows of all agents if one of them has no database. */
@@ -174,6 +182,7 @@ const PAGES: readonly (readonly [string, Query])[] = [
 /** Returns the parameters of further reads, by what they show. */
 function variantsOf({ path, query }: Endpoint, target: string, row: Row): readonly (readonly [string, Query])[] {
   const names = Object.keys(query).filter((name) => {
+    if (isOfLaterRelease(query[name])) return false
     const isSent = new RegExp(`[?&]${name}=`).test(target)
     return !isSent && !WITHOUT_EFFECT.has(name) && name !== 'limit' && name !== 'offset'
   })
