@@ -7,8 +7,8 @@ import { replica } from './replicas.ts'
 
 const HOUR = 3_600_000
 const FRESH = 1500
-/** Redis and the store round to milliseconds, at different times, and the system may adjust the clock of Redis. */
-const CLOCK_TOLERANCE_MS = 25
+/** The replica reads the clock of Redis in a round trip, which is long on a busy machine, and the system may adjust that clock. */
+const CLOCK_TOLERANCE_MS = 250
 
 const redis = await startRedis()
 t.teardown(() => redis.close())
