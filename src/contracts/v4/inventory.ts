@@ -85,15 +85,14 @@ export const inventory: readonly V4Endpoint[] = [
     }),
   ),
   ...inventoryKinds.map((kind) => {
-    const { single, what, whatOfMany = what } = inventories[kind]
+    const { what, whatOfMany = what } = inventories[kind]
     return read<string>(`/experimental/syscollector/${kind}`, `List the ${whatOfMany} of agents`, {
       ...reading,
       ...ofMany,
       withoutLost: { list: 'agents_list', message: 'Some syscollector information was not returned' },
       query: query(...rows, 'agents_list', 'select', filtersOf(inventories[kind], 'many')),
       cache: cacheIn('syscollector', 'collection:syscollector', 'syscollector:*'),
-      // Which pages an agent with one row is on was not recorded.
-      storedRows: single ? 'none' : storedRows,
+      storedRows,
     })
   }),
 ]

@@ -69,7 +69,7 @@ export interface Asked {
 export interface Stored extends Asked {
   /** Whether a second page can be computed: the collection has snapshots, or stored parts of nodes, and more than one row. */
   readonly hasPages: boolean
-  /** Whether it has all rows of its collection, so that in an outage others are computed from it. */
+  /** Whether it has all rows of its collection, and a second page, so that in an outage others are computed from it. */
   readonly isWhole: boolean
 }
 
@@ -98,7 +98,15 @@ function isWhole(endpoint: Endpoint, text: string): boolean {
   if (typeof policy === 'string' || policy.rows === undefined) return false
   const data = Object((JSON.parse(text) as { readonly data?: unknown }).data)
   const { items, totalItems, affected_items: rows = items, total_affected_items: total = totalItems } = data
-  return Array.isArray(rows) && rows.length === total && total > 1
+  if (!Array.isArray(rows) || rows.length !== total) return false
+  return policy.rows === 'agentPages' ? mostOfOneAgent(rows) > 1 : total > 1
+}
+
+/** Of rows of many agents, offset and limit count those of each agent. */
+function mostOfOneAgent(rows: readonly { readonly agent_id?: string }[]): number {
+  const counts = new Map<string | undefined, number>()
+  for (const { agent_id } of rows) counts.set(agent_id, (counts.get(agent_id) ?? 0) + 1)
+  return Math.max(0, ...counts.values())
 }
 
 /** Clients act at once on a verdict: it is never served stale. */

@@ -28,8 +28,6 @@ const lifetimesOf = () => ({ ...lifetimes, outage: 8 * HOUR })
 const OPEN: Readonly<Record<string, string>> = {
   'v3 /agents/outdated':
     'the manager leaves agents out of a page of all agents, so a row does not show which page it is on',
-  'v4 /experimental/syscollector/hardware': 'which pages an agent with one row is on was not recorded',
-  'v4 /experimental/syscollector/os': 'which pages an agent with one row is on was not recorded',
 }
 /** Clients act at once on what a validation finds. */
 const NEVER_STALE = /^v[34] .*\/configuration\/validation$/
