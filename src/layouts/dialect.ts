@@ -239,13 +239,9 @@ export async function toEdgeResponse({
   return { ok: true, response: { kind: 'envelope', status, body, errorNumber: envelope.error, origin } }
 }
 
-/** A response with a version is shorter. */
-const MAX_VERSION_BODY_BYTES = 16 * 1024
-
 /** Returns the version without a leading `v`; `undefined` if the response does not contain one. */
 export function versionIn(response: NodeResponse, layout: Layout): string | undefined {
-  if (Buffer.isBuffer(response.body) && response.body.length > MAX_VERSION_BODY_BYTES) return undefined
-  const data = ownField(bodyOf(response), 'data')
+  const data = ownField(shortBodyOf(response), 'data')
   const text = layoutRules[layout].versionIn(data)
   return typeof text === 'string' ? /^v?([0-9]+(?:\.[0-9]+){1,3})$/.exec(text)?.[1] : undefined
 }
@@ -253,6 +249,15 @@ export function versionIn(response: NodeResponse, layout: Layout): string | unde
 /** Returns the `data` of a read that succeeded; `undefined` for every other result. */
 export function dataIn(result: NodeResult): unknown {
   return result.ok && result.response.status === 200 ? ownField(bodyOf(result.response), 'data') : undefined
+}
+
+/** A response that shows the layout or the version of a node is shorter. A longer one would block the event loop. */
+const MAX_SHORT_BODY_BYTES = 16 * 1024
+
+/** As `bodyOf`; also undefined for a longer response than those that show what a node is. */
+export function shortBodyOf(response: NodeResponse): unknown {
+  const { body } = response
+  return Buffer.isBuffer(body) && body.length <= MAX_SHORT_BODY_BYTES ? bodyOf(response) : undefined
 }
 
 /** Returns the JSON value of a response that was read completely; `undefined` for a file, and for what is no JSON. */

@@ -14,8 +14,8 @@ import type {
 } from '../core/node-call.ts'
 import { describeFailure, isAnswered, isHeldBack } from '../core/node-faults.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
-import { type NameAndPassword, ownField, parseJson } from '../core/values.ts'
-import { bodyOf, dataIn, layoutRules } from '../layouts/dialect.ts'
+import { type NameAndPassword, ownField } from '../core/values.ts'
+import { bodyOf, dataIn, layoutRules, shortBodyOf } from '../layouts/dialect.ts'
 import type { Send } from './call.ts'
 import type { ProbeOutcome } from './failure/suspicion.ts'
 import { statusProbe } from './node-problems.ts'
@@ -53,8 +53,8 @@ export async function probeAlive(
 ): Promise<Probe> {
   const result = await send(createOwnCall({ ...probe, path: '/', endpoint: 'GET /', requestId: probe.caller }))
   if (!result.ok) return { outcome: outcomeOf(result), layout: result.layout, reason: describeFailure(result) }
-  const { type, body, status } = result.response
-  const layout = type === PROBLEM_TYPE ? 'v4' : Buffer.isBuffer(body) ? layoutOfBody(body) : undefined
+  const { type, status } = result.response
+  const layout = type === PROBLEM_TYPE ? 'v4' : layoutOfBody(shortBodyOf(result.response))
   return { outcome: 'answered', layout, reason: `status ${status} for GET /` }
 }
 
@@ -64,12 +64,8 @@ function outcomeOf(failure: NodeFailure): ProbeOutcome {
   return isHeldBack(failure) ? 'notSent' : 'none'
 }
 
-/** A response to `GET /` is shorter. */
-const MAX_BODY_BYTES = 16 * 1024
-
 /** The envelopes of both layouts have `error` and `data`; the v4 one names the title of its API. */
-function layoutOfBody(body: Buffer): Layout | undefined {
-  const value = body.length > MAX_BODY_BYTES ? undefined : parseJson(body)
+function layoutOfBody(value: unknown): Layout | undefined {
   if (typeof ownField(value, 'error') !== 'number') return undefined
   return typeof ownField(ownField(value, 'data'), 'title') === 'string' ? 'v4' : 'v3'
 }
