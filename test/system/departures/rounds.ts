@@ -137,15 +137,16 @@ export async function playRound(stage: Stage, { clients: count, seed }: Round): 
   const awaited = paths.filter(isAwaited)
   const wrong: string[] = []
   const rest = awaited.length - sent.size
-  // After a call is dropped at one replica, the other one may queue it for its own client that has closed its side.
+  // A call that passes from one replica to the other is in no queue for a moment.
   let unchanged = 0
-  const staysAt = async () => {
+  const isStable = async () => {
     unchanged = (await stage.queued()) === rest ? unchanged + 1 : 0
     return unchanged >= STABLE_READINGS
   }
-  await eventually(staysAt, 6_000).catch(async () =>
-    wrong.push(`${await stage.queued()} calls are queued instead of ${rest}`),
-  )
+  const isDropped = async () => (await stage.queued()) === rest
+  await eventually(isDropped, 3_000)
+    .then(() => eventually(isStable, 3_000))
+    .catch(async () => wrong.push(`${await stage.queued()} calls are queued instead of ${rest}`))
   stage.release()
   for (const { text, ...client } of clients) {
     if (client.departure === 'reset' || client.departure === 'close') continue

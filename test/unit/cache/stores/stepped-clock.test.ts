@@ -7,19 +7,19 @@ import { replica } from './replicas.ts'
 
 const HOUR = 3_600_000
 const FRESH = 1500
-/** The replica reads the clock of Redis in a round trip, which is long on a busy machine, and the system may adjust that clock. */
-const CLOCK_TOLERANCE_MS = 250
+/** Redis and the store round to milliseconds, at different times, and the system may adjust the clock of Redis. */
+const CLOCK_TOLERANCE_MS = 25
 
 const redis = await startRedis()
 t.teardown(() => redis.close())
 
-/** Steps the wall clock of this process until the test ends. Its monotonic clock is not affected. */
-function stepClock(t: Test, by: number): void {
+/** Steps the wall clock of this process until the returned function is called. Its monotonic clock is not affected. */
+function stepClock(by: number): () => void {
   const { now } = Date
   Date.now = () => now() + by
-  t.teardown(() => {
+  return () => {
     Date.now = now
-  })
+  }
 }
 
 async function ageOf(store: Store): Promise<number | undefined> {
@@ -27,16 +27,42 @@ async function ageOf(store: Store): Promise<number | undefined> {
   return lookup.kind === 'hit' ? lookup.age : undefined
 }
 
-/** Stores an entry, steps the clock, and checks that both stores use the time that has really passed. */
-async function holds(t: Test, by: number, one: Store, other: Store): Promise<void> {
+interface Measured {
+  readonly begin: number
+  readonly restoreClock: () => void
+  /** Before the step. */
+  readonly before: number | undefined
+  readonly ages: readonly { readonly age: number | undefined; readonly passed: number }[]
+}
+
+/** Stores an entry, steps the clock, and reads the age of the entry in both stores. */
+async function measure(by: number, one: Store, other: Store): Promise<Measured> {
   const begin = performance.now()
   await fill(one, 'stored', { more: { ttl: FRESH, staleWhileRevalidate: 0, staleIfError: 0 } })
   const before = await ageOf(other)
-  stepClock(t, by)
-  for (const store of [one, other]) {
-    const age = await ageOf(store)
-    const passed = performance.now() - begin
-    t.ok(age !== undefined && age >= 0 && age <= passed + CLOCK_TOLERANCE_MS, `${age} of ${passed}`)
+  const restoreClock = stepClock(by)
+  const ages: Measured['ages'][number][] = []
+  for (const store of [one, other]) ages.push({ age: await ageOf(store), passed: performance.now() - begin })
+  return { begin, restoreClock, before, ages }
+}
+
+const isTrue = ({ age = Number.NaN, passed }: Measured['ages'][number]) =>
+  age >= 0 && age <= passed + CLOCK_TOLERANCE_MS
+
+/** On busy cores, Redis runs a command some time after it has read its clock. A store that uses the wall clock errs each time. */
+const MAX_RUNS = 10
+
+/** Checks that both stores use the time that has really passed. */
+async function holds(t: Test, by: number, one: Store, other: Store): Promise<void> {
+  let measured = await measure(by, one, other)
+  for (let run = 1; run < MAX_RUNS && !measured.ages.every(isTrue); run += 1) {
+    measured.restoreClock()
+    measured = await measure(by, one, other)
+  }
+  const { begin, restoreClock, before, ages } = measured
+  t.teardown(restoreClock)
+  for (const { age, passed } of ages) {
+    t.ok(isTrue({ age, passed }), `${age} of ${passed}`)
     t.ok(age !== undefined && age >= (before ?? 0) - 50, 'it did not become younger')
   }
   const [row] = await other.list('agents')
