@@ -1,5 +1,5 @@
 /** How the last fetch of each response ended, which decides whether the next one is awaited, and when it begins. */
-import { errorNumberOf, isOutageFailure } from '../core/envelope.ts'
+import { errorNumberOf, isOutageFailure, OVERLOADED } from '../core/envelope.ts'
 import { growingLru } from '../core/recently-used.ts'
 import type { Lookup } from '../core/stored-response.ts'
 import type { CachePorts, FetchResult, ReadContext } from './call-nodes.ts'
@@ -11,9 +11,8 @@ const RETRY_PAUSE_MS = 1000
 const MAX_KEYS = 10_000
 /** An outage counts as over this long after the last fetch that found no node. */
 const OUTAGE_END_MS = 10_000
-/** No node can be called, and the queue of the node is full. */
+/** No node can be called. */
 export const NO_NODE = 920
-const OVERLOADED = 921
 
 /** The error of a failed fetch, and when it ended. */
 interface Failure {

@@ -1,6 +1,6 @@
 /** Serves stored responses beyond their time, because the nodes fail or are late. */
 import { type CacheStatus, OUTAGE } from '../core/cache.ts'
-import { errorNumberOf, isOutageFailure, nodeFailureOf, OWNER_UNKNOWN } from '../core/envelope.ts'
+import { CALL_TIMED_OUT, errorNumberOf, isOutageFailure, nodeFailureOf, OWNER_UNKNOWN } from '../core/envelope.ts'
 import { nodeOf } from '../core/request.ts'
 import type { ReadResponse } from '../core/response.ts'
 import type { AgedResponse } from '../core/stored-response.ts'
@@ -19,7 +19,6 @@ import type { StoredSource } from './snapshots/computation.ts'
 export type StaleReason = number | 'silent' | 'late'
 
 const DETAILS = { silent: { error: 920 }, late: 'stale-while-revalidate' } as const
-const TIMED_OUT = 922
 /** As many nodes as a call tries, and once more. */
 const MAX_ATTEMPTS = 4
 
@@ -62,7 +61,7 @@ export async function fetchOrServeStale(path: ReadPath, context: ReadContext, at
   const stale = failure === undefined || failure === tried ? undefined : await findStale(path, context, failure)
   if (stale !== undefined) return stale
   // A node was found to hang meanwhile. Others may answer; if none does, the next error shows it.
-  const mayHang = failure === TIMED_OUT && path.ports.isSilent(request) && attempt < MAX_ATTEMPTS
+  const mayHang = failure === CALL_TIMED_OUT && path.ports.isSilent(request) && attempt < MAX_ATTEMPTS
   if (mayHang && (lifetimesOf(path.ports, context).outage ?? 0) > 0)
     return fetchOrServeStale(path, context, attempt + 1)
   const result = await fetching

@@ -147,6 +147,10 @@ export function dataOf(response: EdgeResponse): unknown {
   return error === 0 ? data : undefined
 }
 
+/** The edge did not send the call, because too many were in flight: no failure of the node. */
+export const OVERLOADED = 921
+/** The call of a node took too long. */
+export const CALL_TIMED_OUT = 922
 /** No node is known to which an agent reports. */
 export const OWNER_UNKNOWN = 931
 

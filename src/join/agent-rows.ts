@@ -8,7 +8,7 @@ import { compileProjection, flattenRow } from '../collections/select.ts'
 import type { DatabaseSource } from '../collections/sources.ts'
 import type { Row } from '../collections/value.ts'
 import type { ReadEndpoint } from '../contracts/endpoint.ts'
-import { parseBodyInTurns } from '../core/envelope.ts'
+import { CALL_TIMED_OUT, OVERLOADED, parseBodyInTurns } from '../core/envelope.ts'
 import type { EdgeRead } from '../core/request.ts'
 import type { OwnedAgent } from './agent-index.ts'
 import {
@@ -32,9 +32,6 @@ export interface AgentRowsKind {
 
 /** After this many failures the other agents of a node are skipped. */
 const MAX_FAILURES_PER_NODE = 3
-/** The concurrency limiter rejected the call: the node was not called, so this is no failure of the node. */
-const NOT_SENT = 921
-export const TIMED_OUT = 922
 /** The agent was removed after the list of agents was read. */
 const AGENT_REMOVED = 1701
 
@@ -81,8 +78,8 @@ export async function readAgentRows(
 
 /** A call that times out blocks others for as long, so it skips the rest of the node. */
 function failureWeight(result: FetchResult): number {
-  if (!isError(result) || result.code === AGENT_REMOVED || result.code === NOT_SENT) return 0
-  return result.code === TIMED_OUT ? MAX_FAILURES_PER_NODE : 1
+  if (!isError(result) || result.code === AGENT_REMOVED || result.code === OVERLOADED) return 0
+  return result.code === CALL_TIMED_OUT ? MAX_FAILURES_PER_NODE : 1
 }
 
 /** Returns the result for each agent. Calls that the limiter rejected are repeated at the end. */
@@ -97,7 +94,7 @@ async function fetchByNode(
   const nodes = [...new Set(agents.map(({ node }) => node))]
   const byNode = nodes.map((name) => agents.filter(({ node }) => node === name))
   await mapWithConcurrency(byNode, calls.nodes, (some) => fetchAll(some, calls.perNode))
-  const rejected = agents.filter((agent) => isError(results.get(agent), NOT_SENT))
+  const rejected = agents.filter((agent) => isError(results.get(agent), OVERLOADED))
   await fetchAll(rejected, 1)
   return results
 }
@@ -105,7 +102,7 @@ async function fetchByNode(
 /** Calls after the deadline would fail one by one. */
 function timeoutError({ fanOut }: JoinedRead): PartError | undefined {
   if (performance.now() < fanOut.deadline) return undefined
-  return createPartError(TIMED_OUT, ' (no time was left for all of its agents)')
+  return createPartError(CALL_TIMED_OUT, ' (no time was left for all of its agents)')
 }
 
 /** The object of an agent; `row` is undefined if the agent has not sent it yet. */

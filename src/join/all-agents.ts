@@ -10,13 +10,14 @@ import type { Rows } from '../collections/find-rows.ts'
 import { MAX_LIMIT } from '../collections/request.ts'
 import { sources } from '../collections/sources.ts'
 import type { Endpoint, ReadEndpoint } from '../contracts/endpoint.ts'
+import { CALL_TIMED_OUT } from '../core/envelope.ts'
 import { priceOfRead } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { traceAsync } from '../core/traced.ts'
 import { waitForJsonTurn } from '../core/turns.ts'
 import type { OwnedAgent } from './agent-index.ts'
-import { type AgentCalls, type AgentRowsKind, type AgentRowsRead, readAgentRows, TIMED_OUT } from './agent-rows.ts'
+import { type AgentCalls, type AgentRowsKind, type AgentRowsRead, readAgentRows } from './agent-rows.ts'
 import { coveredBy, type FirstPage, isWholeCluster, readFirstPage } from './first-page.ts'
 import { checkTotal, type JoinedRead, pageWindowOf, selectWithSortFields, TooManyRowsError } from './joined-read.ts'
 import { createPartError, type NodeRows, type PartError } from './node-part.ts'
@@ -283,7 +284,7 @@ export const readThroughMaster: ReadAllAgents = async (all) => {
   if (agents === undefined) return fail(pageError ?? error)
   // The manager passes calls on to all nodes, whether the edge has addresses of them or not.
   agents.reportUnreachable(() => true)
-  const calls = pageError?.code === TIMED_OUT ? CALLS_AFTER_TIMEOUT : CALLS_TO_MASTER
+  const calls = pageError?.code === CALL_TIMED_OUT ? CALLS_AFTER_TIMEOUT : CALLS_TO_MASTER
   const room = priceOfRead(read.ports.view.nodes().length) - 1 - ownerCalls(agents)
   const { rows } = await readSome(all, agents, agents.inOrder(node), calls, {
     agents: room,
