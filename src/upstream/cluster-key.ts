@@ -50,8 +50,32 @@ function maskJson(bytes: Buffer): string {
   )
 }
 
+/** A tag ends before the next one begins, so that each is read once. */
+const TAGS = /<!--|-->|<(\/?)(cluster|key)(?![\w.-])[^<>]*>/g
+
+/**
+ * Masks each key within a section of the cluster, also in comments. What a comment opens ends with it, and what it closes
+ * was opened in it: the rest of a file that is not well-formed is masked, not shown.
+ */
 function maskXml(text: string): string {
-  return text.replace(/<cluster(?:\s[^>]*)?>[\s\S]*?(?:<\/cluster\s*>|$)/g, (section) =>
-    section.replace(/(<key(?:\s[^>]*)?>)[\s\S]*?(<\/key\s*>)/g, `$1${MASK}$2`),
-  )
+  const isInCluster = { file: false, comment: false }
+  let scope: keyof typeof isInCluster = 'file'
+  let keyScope: keyof typeof isInCluster | undefined
+  let shown = ''
+  let from = 0
+  for (const { 0: tag, 1: slash, 2: name, index } of text.matchAll(TAGS)) {
+    if (name === undefined) {
+      scope = tag === '<!--' ? 'comment' : 'file'
+      isInCluster.comment = false
+    } else if (tag.endsWith('/>')) continue
+    else if (name === 'cluster') isInCluster[scope] = slash === ''
+    else if (slash !== '' && keyScope === scope) {
+      keyScope = undefined
+      from = index
+    } else if (slash === '' && keyScope === undefined && (isInCluster.file || isInCluster.comment)) {
+      keyScope = scope
+      shown += text.slice(from, index + tag.length) + MASK
+    }
+  }
+  return keyScope === undefined ? shown + text.slice(from) : shown
 }

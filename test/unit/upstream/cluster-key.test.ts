@@ -78,6 +78,23 @@ t.test('a file with spaces in its tags, and a comment beside the key', async (t)
   t.notMatch(await read('/cluster/:node_id/configuration', readsSecrets, { raw: 'true' }), KEY)
 })
 
+for (const [name, section] of [
+  ['the end of the section in a comment', `<cluster><!-- </cluster> --><key>${KEY}</key></cluster>`],
+  ['the end of the key in a comment', `<cluster><key><!-- </key> -->${KEY}</key></cluster>`],
+  ['a key in a comment', `<cluster><!-- <key>${KEY}</key> --></cluster>`],
+  ['a section in a comment', `<!-- <cluster><key>${KEY}</key></cluster> -->`],
+  ['two sections', `<cluster><key>${KEY}</key></cluster><cluster name="b"><key>${KEY}</key></cluster>`],
+  ['an empty key before it', `<cluster><key/><key>${KEY}</key></cluster>`],
+  ['no end of the key', `<cluster><key>${KEY}</cluster>`],
+] as const) {
+  t.test(name, async (t) => {
+    const read = await start(t, '5.0.0', `<a>${section}</a><remote><key>${CERTIFICATE}</key></remote>`)
+    const masked = await read('/cluster/:node_id/configuration', readsSecrets, { raw: 'true' })
+    t.notMatch(masked, KEY)
+    t.equal(masked.includes(CERTIFICATE), !name.startsWith('no end'), 'what comes behind it')
+  })
+}
+
 t.test('before the release is known, the key is masked', async (t) => {
   const node = await fakeNode(t, ofRelease5(rows([local])))
   const cluster = clusterOf(t, node.url, { layout: 'v4' })
