@@ -1,6 +1,6 @@
 /**
  * Checks a change in about half a minute (`npm run quick -- FILES`): types, lint of the changed files, and the unit tests
- * that are nearest to them in the graph of imports. The suite checks the rest.
+ * that are nearest to them in the graph of imports, those of the same room first. The suite checks the rest.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -34,14 +34,26 @@ function importersOf(files: readonly string[]): ReadonlyMap<string, readonly str
   return importers
 }
 
-/** Returns the unit tests that reach a changed file by imports, those with the shortest way first. */
+/** The folder below `src` or `test/unit` (of `pipeline.ts`: its name), or the package; `undefined`: neither. */
+function roomOf(file: string): string | undefined {
+  return /^(?:(?:src|test\/unit)\/([\w-]+)|(packages\/[\w-]+))/.exec(file)?.slice(1).find(Boolean)
+}
+
+/** Imports by which tests of the rooms of the changed files count as nearer: few others come before them. */
+const NEARER_IN_ROOM = 2
+
+/** Returns the unit tests that reach a changed file by imports: changed ones first, then the nearest ones. */
 function nearestTests(changed: readonly string[], importers: ReadonlyMap<string, readonly string[]>): string[] {
-  const seen = new Set(changed)
-  let border = changed
-  while (border.length > 0) {
-    border = border.flatMap((file) => importers.get(file) ?? []).filter((file) => !seen.has(file) && seen.add(file))
+  const ways = new Map(changed.map((file) => [file, 0]))
+  // Iteration visits what is added meanwhile, so nearer files come first.
+  for (const [file, way] of ways) {
+    for (const importer of importers.get(file) ?? []) if (!ways.has(importer)) ways.set(importer, way + 1)
   }
-  return [...seen].filter((file) => UNIT_TEST.test(file))
+  const rooms = new Set(changed.map(roomOf))
+  const lengthOf = ([file, way]: readonly [string, number]) =>
+    way === 0 ? Number.NEGATIVE_INFINITY : way - (rooms.has(roomOf(file)) ? NEARER_IN_ROOM : 0)
+  const tests = [...ways].filter(([file]) => UNIT_TEST.test(file))
+  return tests.sort((a, b) => lengthOf(a) - lengthOf(b)).map(([file]) => file)
 }
 
 function changedFiles(): readonly string[] {
