@@ -171,8 +171,13 @@ export type ResponseRule =
       readonly equal?: Readonly<Record<string, string>>
       readonly missing?: ErrorRule
     }
-  /** `data` as it is. `only`: the fields that the v3 layout has, in this order. */
-  | { readonly kind: 'object'; readonly rows?: RowRule; readonly only?: readonly string[] }
+  /** `data` as it is. `only`: the fields that the v3 layout has, in this order. `always`: fields that a release lacks. */
+  | {
+      readonly kind: 'object'
+      readonly rows?: RowRule
+      readonly only?: readonly string[]
+      readonly always?: Readonly<Record<string, string>>
+    }
   /** `affected_items` as an array. */
   | { readonly kind: 'array'; readonly rows?: RowRule }
   /** A list of objects with one key each, as one object. */

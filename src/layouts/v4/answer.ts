@@ -133,8 +133,9 @@ async function dataOf(
     case 'one':
       return oneOf(conversation, await converted(), rule, content.empty === true)
     case 'object': {
-      const data = convert(content.data)
-      return rule.only === undefined ? data : pickFields(data as Row, rule.only)
+      const converted = convert(content.data) as Row
+      const data = rule.always === undefined ? converted : { ...rule.always, ...converted }
+      return rule.only === undefined ? data : pickFields(data, rule.only)
     }
     case 'array':
       return converted()

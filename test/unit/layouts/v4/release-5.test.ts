@@ -30,6 +30,12 @@ t.test('information has the cluster, which is always on', async (t) => {
   t.match(envelope.data, { version: 'v5.0.0', name: 'master', cluster: { enabled: 'yes', running: 'yes' } })
 })
 
+t.test('the state of the cluster says that it is enabled', async (t) => {
+  const replies = { 'GET /cluster/status': { body: { data: { running: 'no' }, error: 0 } } }
+  const { envelope } = await ask('GET', '/cluster/status', { ...release5, replies })
+  t.strictSame(envelope.data, { enabled: 'yes', running: 'no' })
+})
+
 t.test('daemons have their earlier names in logs', async (t) => {
   const entry = { timestamp: '2026-11-27T21:34:35Z', tag: 'wazuh-manager-remoted', level: 'info', description: 'x' }
   const path = 'GET /cluster/master/logs?tag=wazuh-manager-remoted'
