@@ -7,6 +7,7 @@ import { DRAINED, Drains } from './drains.ts'
 import { NodeContacts } from './failure/node-contacts.ts'
 import { PassedOnCalls } from './failure/passed-on-calls.ts'
 import { Layouts } from './layouts.ts'
+import { NodesInUse } from './nodes-in-use.ts'
 import {
   type ClusterOptions,
   type ClusterSettings,
@@ -26,13 +27,16 @@ export interface ClusterChanges extends ConnectionChanges {
 
 export type Cluster = ReturnType<typeof createCluster>
 
+/** Slow intervals of contact after which a worker that does not answer a cluster of release 5.0 has no API. */
+const PATIENCE_INTERVALS = 4
+
 /** How long the start waits for the layouts of the nodes. */
 const FIRST_ROUND_MS = 5_000
 
 /** Throws with a remedy for settings that cannot work. Opens no connection before `start` or the first call. */
 export function createCluster(options: ClusterOptions) {
   const parts = createParts(options)
-  const { layouts, drains, connected, contacts, discovery, view } = parts
+  const { layouts, drains, connected, contacts, discovery, view, inUse } = parts
   const { call, verify, issue } = connected
   let timer: NodeJS.Timeout | undefined
   return {
@@ -49,7 +53,11 @@ export function createCluster(options: ClusterOptions) {
     /** Waits a few seconds for the layouts, the first list of nodes and the first contact. The start succeeds without them. */
     start: async (): Promise<void> => {
       const { interval } = contacts.times
-      timer = setInterval(() => void Promise.all([layouts.askDue(), contacts.callDue()]), interval).unref()
+      const beat = () => {
+        inUse.update()
+        void Promise.all([layouts.askDue(), contacts.callDue()])
+      }
+      timer = setInterval(beat, interval).unref()
       await withTimeout(layouts.askDue(), FIRST_ROUND_MS, undefined)
       await discovery.start()
       await withTimeout(contacts.callDue(), interval, undefined)
@@ -70,8 +78,7 @@ export function createCluster(options: ClusterOptions) {
       createTopology(nodes)
       return () => {
         connected.reconfigure(connecting)
-        parts.topology = createTopology(nodes, parts.topology.list)
-        connected.replace(nodes)
+        inUse.replace(nodes)
         layouts.refresh()
         if (discover !== undefined) discovery.restart(discover)
         if (changes.credentials !== undefined) contacts.probeAll()
@@ -95,6 +102,7 @@ function createParts(options: ClusterOptions) {
   const hasOwnCredentials = credentials.mode === 'service'
   /** Replaced when the settings or the master's list change. */
   const current = { topology: createTopology(options.nodes) }
+  const latestReleaseOf = (node: string) => view.releaseOf?.(node)
   const members = { nodes: () => current.topology.nodes, master: () => current.topology.master }
   const drains = new Drains({ view: members, share: shareDrains, verifiesUsersAtMaster: !hasOwnCredentials, log })
   const { drained } = drains
@@ -108,19 +116,20 @@ function createParts(options: ClusterOptions) {
     // What is known already stays as old as it is: a list that comes later has a newer version.
     onVersion: (node, version) => {
       if (view.versions?.of(node) !== version) view.versions?.note(node, version)
+      inUse.update()
     },
-    releaseOf: (node) => view.releaseOf?.(node),
+    releaseOf: latestReleaseOf,
   })
   connected.prepare({}, options.nodes)
   connected.replace(options.nodes)
   const { byName, call } = connected
+  const patience = times.slowInterval * PATIENCE_INTERVALS
+  const inUse = new NodesInUse({ current, connected, releaseOf: latestReleaseOf, clock, patience, log })
   const layouts: Layouts = new Layouts({ settings, nodes: byName, view: members, drained })
   const discovery = new Discovery(settings, {
     call,
     topology: () => current.topology,
-    onList: (list) => {
-      current.topology = createTopology(current.topology.settings, list)
-    },
+    onList: (list) => inUse.takeList(list),
   })
   const view: ClusterView = createView(current, { byName, layouts, discovery, settings })
   const contacts = new NodeContacts({ call, view, drained, nodes: byName, hasOwnCredentials, peers, clock, times })
@@ -130,7 +139,7 @@ function createParts(options: ClusterOptions) {
     for (const name of putBack) byName.get(name)?.health.forget()
     layouts.updateDrains(putBack)
   })
-  return Object.assign(current, { layouts, drains, passedOn, connected, contacts, discovery, view })
+  return Object.assign(current, { layouts, drains, passedOn, connected, contacts, discovery, view, inUse })
 }
 
 /** The version of a node that was upgraded: its list has the new one within 30 s, and the node itself shows it at once. */

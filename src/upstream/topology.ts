@@ -32,9 +32,14 @@ export interface Topology {
 
 /**
  * Joins the nodes of the settings and those of the list, if there is one. The settings take precedence: a configured node
- * has its type and address, whether or not the list has it. Throws with a remedy if the settings do not form a cluster.
+ * has its type and address, whether or not the list has it. `withoutApi`: nodes whose addresses are not used. Throws with a
+ * remedy if the settings do not form a cluster.
  */
-export function createTopology(settings: readonly NodeSetting[], list?: readonly ListedNode[]): Topology {
+export function createTopology(
+  settings: readonly NodeSetting[],
+  list?: readonly ListedNode[],
+  withoutApi: ReadonlySet<string> = new Set(),
+): Topology {
   checkNames(settings)
   const listed = new Map(list?.map((node) => [node.name, node]))
   const byName = new Map<string, NodeInfo>(list?.map((node) => [node.name, { ...node, addressed: false }]))
@@ -42,7 +47,7 @@ export function createTopology(settings: readonly NodeSetting[], list?: readonly
     const version = listed.get(name)?.version
     const isDisconnected = list !== undefined && !listed.has(name)
     const more = { ...(version !== undefined && { version }), ...(isDisconnected && { isDisconnected }) }
-    byName.set(name, { name, type, addressed: true, ...more })
+    byName.set(name, { name, type, addressed: !withoutApi.has(name), ...more })
   }
   const nodes = Object.freeze([...byName.values()].map((node) => Object.freeze(node)).sort(compareNodes))
   const [master, other] = nodes.filter(({ type, addressed }) => type === 'master' && addressed)

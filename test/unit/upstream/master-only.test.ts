@@ -17,8 +17,8 @@ function request(name: string, overrides: Partial<EdgeRead> = {}): EdgeRead {
   return { ...edgeRequest('GET', '/agents', overrides), endpoint } as EdgeRead
 }
 
-async function start(t: Test, worker?: { readonly url: string }) {
-  const master = await startMaster(t)
+async function start(t: Test, worker?: { readonly url: string }, ofWorker?: string) {
+  const master = await startMaster(t, undefined, ofWorker)
   const workers = worker === undefined ? [] : [{ name: 'w1', type: 'worker' as const, url: worker.url }]
   const cluster = clusterOf(t, '', {
     layout: 'v4',
@@ -49,7 +49,7 @@ t.test('a master that does not answer is replaced by no worker', async (t) => {
 
 t.test('during an upgrade, a worker of a release 4 answers what the master no longer has', async (t) => {
   const worker = await fakeNode(t, ofRelease5(rows([{ id: 5710 }]), '4.14.7'))
-  const { master, cluster, handler } = await start(t, worker)
+  const { master, cluster, handler } = await start(t, worker, '4.14.7')
   const paths = () => worker.seen.map(({ url }) => url)
   await cluster.contacts.probe('w1')
   t.strictSame(cluster.view.layoutMixture?.(), { v4: ['w1'], v5: ['master'] })

@@ -1,0 +1,69 @@
+/** The nodes that the edge uses: those of the settings, but no workers of release 5.0, in which only the master has an API. */
+import { isRelease5 } from '../core/node-call.ts'
+import type { ConnectedNodes } from './connected-nodes.ts'
+import type { ClusterLog, NodeSetting } from './options.ts'
+import { createTopology, type ListedNode, type Topology } from './topology.ts'
+
+interface NodesInUseOptions {
+  /** The topology in use, which is replaced. */
+  readonly current: { topology: Topology }
+  readonly connected: Pick<ConnectedNodes, 'byName' | 'replace'>
+  readonly releaseOf: (node: string) => string | undefined
+  readonly clock: () => number
+  /** Milliseconds without an answer after which a worker that the master does not list has no API. */
+  readonly patience: number
+  readonly log: ClusterLog
+}
+
+export class NodesInUse {
+  readonly #options: NodesInUseOptions
+  #withoutApi: ReadonlySet<string> = new Set()
+  readonly #failingSince = new Map<string, number>()
+
+  constructor(options: NodesInUseOptions) {
+    this.#options = options
+  }
+
+  /** Uses the nodes of changed settings. */
+  replace(settings: readonly NodeSetting[]): void {
+    const { current, connected } = this.#options
+    current.topology = createTopology(settings, current.topology.list, this.#withoutApi)
+    connected.replace(settings.filter(({ name }) => !this.#withoutApi.has(name)))
+  }
+
+  takeList(list: readonly ListedNode[] | undefined): void {
+    const { current } = this.#options
+    current.topology = createTopology(current.topology.settings, list, this.#withoutApi)
+    this.update()
+  }
+
+  /**
+   * To be called at intervals, and when a release was read. During an upgrade a worker of an earlier release has an API. One that
+   * answers no more is upgraded, unless the master lists it with its earlier release.
+   */
+  update(): void {
+    const { current, releaseOf, log } = this.#options
+    const { settings, master } = current.topology
+    const before = this.#withoutApi
+    const workers = settings.filter(({ name }) => name !== master.name)
+    const isOf5 = isRelease5(releaseOf(master.name))
+    const names = isOf5
+      ? workers.map(({ name }) => name).filter((name) => before.has(name) || this.#isWithout(name))
+      : []
+    if (names.length === before.size) return
+    this.#withoutApi = new Set(names)
+    log('info', 'addresses of workers without an API are not used', { nodes: names })
+    this.replace(settings)
+  }
+
+  #isWithout(name: string): boolean {
+    const { current, connected, releaseOf, clock, patience } = this.#options
+    if (isRelease5(releaseOf(name))) return true
+    const { health, layout } = connected.byName.get(name) ?? {}
+    const isFailing = health?.contact.failingSince !== undefined || layout?.value === undefined
+    const since = isFailing ? (this.#failingSince.get(name) ?? clock()) : Number.POSITIVE_INFINITY
+    this.#failingSince.set(name, since)
+    const isListed = current.topology.byName.get(name)?.version !== undefined
+    return !isListed && clock() - since >= patience
+  }
+}
