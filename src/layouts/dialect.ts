@@ -246,6 +246,19 @@ export function versionIn(response: NodeResponse, layout: Layout): string | unde
   return typeof text === 'string' ? /^v?([0-9]+(?:\.[0-9]+){1,3})$/.exec(text)?.[1] : undefined
 }
 
+/** Reads the version that a node shows now; `undefined`: it shows none. */
+export async function readVersion(
+  request: EdgeRequest,
+  node: string,
+  { call, timeout, view }: Pick<DialectTools, 'call' | 'timeout'> & { readonly view: Pick<ClusterView, 'versions'> },
+): Promise<string | undefined> {
+  const { versionPath: path } = layoutRules.v4
+  const result = await call(createNeededRead(request, { node, path, endpoint: path, timeout }))
+  const version = result.ok ? versionIn(result.response, 'v4') : undefined
+  if (version !== undefined) view.versions?.note(node, version)
+  return version
+}
+
 /** Returns the `data` of a read that succeeded; `undefined` for every other result. */
 export function dataIn(result: NodeResult): unknown {
   return result.ok && result.response.status === 200 ? ownField(bodyOf(result.response), 'data') : undefined

@@ -5,7 +5,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
-import type { Endpoint, PassesOnTo } from '../contracts/endpoint.ts'
+import type { Endpoint, PassesOnTo, V4Endpoint } from '../contracts/endpoint.ts'
 import { isNodeFailureError, isUnfinishedError, readEnvelopeInTurns, UNKNOWN_ERROR } from '../core/envelope.ts'
 import { EdgeError, goneProblem, notFoundProblem } from '../core/errors.ts'
 import { parseInTurns } from '../core/json-parse.ts'
@@ -29,10 +29,9 @@ import {
   dataIn,
   fillPath,
   formatBody,
-  layoutRules,
   OF_NODE,
+  readVersion,
   type TranslatedResponse,
-  versionIn,
 } from './dialect.ts'
 import { answerWithoutLost, type ChangedCall } from './lost-nodes.ts'
 import { agentsWithoutDatabase, readContent, SOME_FAILED, UNKNOWN_NODE } from './v4/content.ts'
@@ -79,6 +78,7 @@ export const v4Contract: Dialect = {
       return answer.result
     }
     const first = await ask(request.query)
+    await checkUnknown(first, request, { ...tools, timeout: remaining() })
     const isGuarded = guards?.agentsWithoutData === true && mayNameAgents(request)
     const missing = isGuarded ? await agentsWithoutData(first) : new Set<string>()
     const result =
@@ -101,11 +101,24 @@ async function checkRelease(request: EdgeRequest, node: string, tools: DialectTo
   const { endpoint } = request
   const { view } = tools
   if (endpoint.contract === 'v3' || endpoint.releases === undefined || view.releaseOf === undefined) return
-  const { releases, replacedBy } = endpoint
   const known = view.releaseOf(node)
-  const release = known ?? (releases.until === undefined ? undefined : await readVersion(request, node, tools))
+  const isRead = known === undefined && endpoint.releases.until !== undefined
+  refuseGone(endpoint, isRead ? await readVersion(request, node, tools) : known)
+}
+
+function refuseGone({ releases = {}, replacedBy }: V4Endpoint, release: string | undefined): void {
   if (isInRelease(releases, release)) return
   throw isRelease5(release) && releases.until ? goneProblem(releases.until, replacedBy) : notFoundProblem()
+}
+
+/** Throws what `checkRelease` throws if the node lacks the path because it was upgraded since its release was read. */
+async function checkUnknown(result: NodeResult, request: EdgeRequest, tools: DialectTools): Promise<void> {
+  const { endpoint } = request
+  if (!result.ok || result.response.status !== NOT_FOUND || endpoint.contract === 'v3') return
+  if (endpoint.releases?.until === undefined || tools.view.releaseOf === undefined) return
+  const { node, body } = result.response
+  if (!(body instanceof Readable) && numberOfProblem(body, NOT_FOUND) === NOT_FOUND)
+    refuseGone(endpoint, await readVersion(request, node, tools))
 }
 
 /**
@@ -135,19 +148,6 @@ async function pastNodeCache(request: EdgeRequest, node: string, tools: DialectT
   const version = tools.view.versions?.of(node) ?? (await readVersion(request, node, tools))
   if (version === undefined || minorOrLatest(version) > LAST_RELEASE_WITH_CACHE) return {}
   return { [`edge${randomUUID().slice(0, 8)}`]: '' }
-}
-
-/** Without discovery, the edge reads the version when it needs it first. */
-async function readVersion(
-  request: EdgeRequest,
-  node: string,
-  { call, timeout, view }: DialectTools,
-): Promise<string | undefined> {
-  const { versionPath: path } = layoutRules.v4
-  const result = await call(createNeededRead(request, { node, path, endpoint: path, timeout }))
-  const version = result.ok ? versionIn(result.response, 'v4') : undefined
-  if (version !== undefined) view.versions?.note(node, version)
-  return version
 }
 
 function mayNameAgents({ endpoint, query }: EdgeRequest): boolean {
@@ -260,6 +260,8 @@ async function toResponse(
     response: { kind: 'envelope', status, body, errorNumber, origin: { ...origin, namesFailedNodes } },
   }
 }
+
+const NOT_FOUND = 404
 
 /** The values of `error` that summarise the items: all of them failed, or some. */
 const SUMMARIES: ReadonlySet<number> = new Set([1, 2])

@@ -4,9 +4,10 @@
  */
 import { Readable } from 'node:stream'
 import { allows } from '../core/access.ts'
-import { type ClusterView, isRelease5, type NodeCall, type NodeResponse, type NodeResult } from '../core/node-call.ts'
+import { type CallNode, type ClusterView, isRelease5, type NodeCall, type NodeResult } from '../core/node-call.ts'
 import { actsAsItself, type EdgeRequest } from '../core/request.ts'
 import { ownField, ownText, parseJson } from '../core/values.ts'
+import { readVersion } from '../layouts/dialect.ts'
 
 /** The permission to change the configuration of a node. */
 const CHANGE_CONFIGURATION = 'files:write'
@@ -15,26 +16,33 @@ const WITH_KEY =
   /^GET (?:\/cluster\/local\/config|(?:\/cluster\/:node_id|\{node\})\/configuration(?:\/:component\/:configuration)?)$/
 const MASK = '*****'
 
+interface Ports {
+  readonly call: CallNode
+  readonly view: Pick<ClusterView, 'layoutOf' | 'releaseOf' | 'versions'>
+}
+
 /** Returns the result of a call for a request, without the key if the caller must not get it. */
 export async function withoutClusterKey(
   result: NodeResult,
-  { endpoint, node }: NodeCall,
-  { caller }: EdgeRequest,
-  view: Pick<ClusterView, 'releaseOf'>,
+  { endpoint, node, timeout }: NodeCall,
+  request: EdgeRequest,
+  { call, view }: Ports,
 ): Promise<NodeResult> {
-  if (!result.ok || !WITH_KEY.test(endpoint)) return result
-  const release = view.releaseOf?.(node)
-  // While the release was never read, it may be 5.0.
-  if (release !== undefined && !isRelease5(release)) return result
+  if (!result.ok || !WITH_KEY.test(endpoint) || view.layoutOf(node) === 'v3') return result
+  const { caller } = request
   if (actsAsItself(caller) || allows(caller.permissions, CHANGE_CONFIGURATION)) return result
-  return { ok: true, response: await masked(result.response) }
-}
-
-async function masked({ length: _, ...response }: NodeResponse): Promise<NodeResponse> {
-  const { body } = response
+  const { body, ...head } = result.response
   const bytes = Buffer.isBuffer(body) ? body : Buffer.concat(await body.toArray())
-  const text = Buffer.from(response.type === 'application/json' ? maskJson(bytes) : maskXml(bytes.toString()))
-  return { ...response, length: text.length, body: Buffer.isBuffer(body) ? text : Readable.from([text]) }
+  const masked = Buffer.from(head.type === 'application/json' ? maskJson(bytes) : maskXml(bytes.toString()))
+  const respond = (text: Buffer): NodeResult => {
+    const response = { ...head, length: text.length, body: Buffer.isBuffer(body) ? text : Readable.from([text]) }
+    return { ok: true, response }
+  }
+  if (masked.equals(bytes)) return respond(bytes)
+  // A node that was of an earlier release may have been upgraded before it sent this response.
+  const isKnown = isRelease5(view.releaseOf?.(node))
+  const release = isKnown ? undefined : await readVersion(request, node, { call, timeout, view })
+  return respond(release === undefined || isRelease5(release) ? masked : bytes)
 }
 
 /** The rest of the text stays as the node wrote it. */

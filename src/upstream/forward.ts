@@ -75,7 +75,7 @@ export function forward(options: ForwardOptions): Handler {
       const call: CallNode = async (one) => {
         const result = note(one, await (isAnswered ? resultOfNoted(noted, one) : options.call(one)))
         if (result.ok) age = Math.max(age, result.response.age ?? 0)
-        return withoutClusterKey(result, one, request, options.view)
+        return withoutClusterKey(result, one, request, { ...options, call })
       }
       const read: ShareRead | undefined = shared && (async (one, named) => note(one, await shared.call(one, named)))
       const { response, translated } = await callCandidates({ ...options, call }, request, read)

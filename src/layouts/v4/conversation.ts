@@ -32,7 +32,8 @@ export class Conversation {
   readonly #end: number
   /** A worker is asked, which asks the master. */
   readonly #replacesMaster: boolean
-  #hasWritten = false
+  /** Writes that the node has received, without those that it does not know. */
+  #writes = 0
   #isUnknownCall = false
 
   constructor(
@@ -89,7 +90,7 @@ export class Conversation {
     if (version !== undefined) this.#tools.view.versions?.note(this.node, version)
   }
 
-  /** Whether the node does not have the call that was sent last: its release is another one than assumed. */
+  /** Whether the node does not know the call that was sent last, and has done nothing before: its release is another one than assumed. */
   get isUnknownCall(): boolean {
     return this.#isUnknownCall
   }
@@ -150,7 +151,9 @@ export class Conversation {
   async send(call: V4Call): Promise<Reply> {
     const response = await this.#call(call, call.isFile ? 'text' : 'bytes')
     const content = await readContent(response)
-    this.#isUnknownCall = typeof content === 'object' && isUnknownCall(content)
+    const isUnknown = typeof content === 'object' && isUnknownCall(content)
+    if (isUnknown && call.method !== 'GET') this.#writes -= 1
+    this.#isUnknownCall = isUnknown && this.#writes === 0
     return typeof content === 'string' ? this.#failUnread(call, response, content) : { response, content }
   }
 
@@ -203,7 +206,7 @@ export class Conversation {
     const named = this.#named(call)
     const url = urlOf(named)
     checkRequestLine(node, method, url)
-    if (method !== 'GET') this.#hasWritten = true
+    if (method !== 'GET') this.#writes += 1
     const { call: callNode, read } = this.#tools
     const nodeCall = createNodeCall(request, {
       node,
@@ -259,7 +262,7 @@ export class Conversation {
 
   /** A read that prepares a write: nothing of the write has been sent. */
   #isReadBefore(method: string): boolean {
-    return method === 'GET' && this.request.endpoint.method !== 'GET' && !this.#hasWritten
+    return method === 'GET' && this.request.endpoint.method !== 'GET' && this.#writes === 0
   }
 }
 

@@ -11,7 +11,7 @@ import { type Source, sources } from '../../collections/sources.ts'
 import type { Row } from '../../collections/value.ts'
 import type { CallTemplate, ParamRule, Plan, Release, Translation } from '../../contracts/translations/translation.ts'
 import { EdgeError } from '../../core/errors.ts'
-import { isInRelease, minorOf } from '../../core/node-call.ts'
+import { isInRelease, isRelease5, minorOf } from '../../core/node-call.ts'
 import { ownEntry, ownText } from '../../core/values.ts'
 import type { Dialect, DialectResult } from '../dialect.ts'
 import { answerError, answerOf, type RunPlan } from './answer.ts'
@@ -33,8 +33,11 @@ export const v4: Dialect = {
     try {
       await checkRelease(conversation)
       checkQuery(conversation)
-      if (boundariesOf(translation.call).length > 0) return await askByRelease(conversation)
-      return await run(conversation, translation)
+      const { release } = conversation
+      const result = await askOnce(conversation, translation)
+      if (!conversation.isUnknownCall || !(await wasUpgraded(conversation, release))) return result
+      await checkRelease(conversation)
+      return await askOnce(conversation, translation)
     } catch (error) {
       if (error instanceof EndedError) return error.result
       if (error instanceof RefusedError) return answerError({}, error.error)
@@ -45,15 +48,31 @@ export const v4: Dialect = {
   },
 }
 
-/** Throws 938 for what the release of the node no longer has. Nothing else is sent to the node. */
+function askOnce(conversation: Conversation, translation: Translation): Promise<DialectResult> {
+  conversation.translation = translation
+  return boundariesOf(translation.call).length > 0 ? askByRelease(conversation) : run(conversation, translation)
+}
+
+/**
+ * Throws 938 for what the release of the node no longer has. Nothing is sent to the node but the question for its release, if
+ * that was never read and decides about the call.
+ */
 async function checkRelease(conversation: Conversation): Promise<void> {
-  const { node, request, translation } = conversation
+  const { node, request, translation, knowsReleases } = conversation
   const { until, call } = translation
-  if (until === undefined) return
-  const release = conversation.release ?? (conversation.knowsReleases ? await noteVersion(conversation) : undefined)
-  if (isInRelease({ until }, release)) return
+  const isOfNode = call.path.startsWith('{node}')
+  if (until === undefined && !isOfNode) return
+  const release = conversation.release ?? (knowsReleases ? await noteVersion(conversation) : undefined)
+  if (until === undefined || isInRelease({ until }, release)) return
   const name = `${call.method ?? request.endpoint.method} ${call.path.replace('{node}', '/manager')}`
   throw new EdgeError(938, ` (${node}: release ${release} no longer has ${name})`)
+}
+
+/** Whether the node does not know a call because it has release 5.0 since its release was read. */
+async function wasUpgraded(conversation: Conversation, before: string | undefined): Promise<boolean> {
+  if (isRelease5(before) || !conversation.knowsReleases) return false
+  if (!isRelease5(conversation.release)) await noteVersion(conversation)
+  return isRelease5(conversation.release)
 }
 
 async function run(conversation: Conversation, { plan, confirmsRemoval }: Translation): Promise<DialectResult> {
@@ -85,6 +104,7 @@ async function askByRelease(conversation: Conversation): Promise<DialectResult> 
       return result
     }
     const version = tried.size === 1 ? await noteVersion(conversation) : conversation.version
+    await checkRelease(conversation)
     next = variantsFor(translation, version).find((variant) => !tried.has(variant.translation))
     if (next === undefined) return result
   }

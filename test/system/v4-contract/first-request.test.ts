@@ -3,9 +3,10 @@ import t, { type Test } from 'tap'
 import { request } from 'undici'
 import { startEdge } from '../../support/edge.ts'
 import { startMaster } from '../../unit/upstream/release-5-node.ts'
+import { rows } from '../../unit/upstream/v4-node.ts'
 
 async function start(t: Test, contract: 'v3' | 'v4') {
-  const master = await startMaster(t)
+  const master = await startMaster(t, rows([{ 'wazuh-manager-db': { ready: true, running: true }, ready: true }]))
   const edge = await startEdge({
     nodes: [{ name: 'master', type: 'master', url: master.url }],
     settings: {
@@ -29,6 +30,12 @@ t.test('of a v3 client', async (t) => {
   const { status, text } = await send('/rules', BASIC)
   t.match({ status, text }, { status: 501, text: /release 5\.0\.0/ })
   t.strictSame(master.calls(), [])
+})
+
+t.test('of a v3 client, about the manager', async (t) => {
+  const { master, send } = await start(t, 'v3')
+  t.equal((await send('/manager/status', BASIC)).status, 200)
+  t.strictSame(master.calls(), ['GET /cluster/master/status'])
 })
 
 t.test('of a v4 client', async (t) => {

@@ -17,7 +17,7 @@ const file = `<ossec_config><remote><key>${CERTIFICATE}</key></remote><cluster><
 const readsSecrets = ['cluster:read', 'manager:read', 'secrets:read']
 const mayChange = [...readsSecrets, 'files:write']
 
-async function start(t: Test, release: string, written = file) {
+async function start(t: Test, release: string | (() => string), written = file) {
   const node = await fakeNode(
     t,
     ofRelease5((request, response) => {
@@ -92,6 +92,17 @@ for (const [name, section] of [
     const masked = await read('/cluster/:node_id/configuration', readsSecrets, { raw: 'true' })
     t.notMatch(masked, KEY)
     t.equal(masked.includes(CERTIFICATE), !name.startsWith('no end'), 'what comes behind it')
+  })
+}
+
+for (const query of [{}, { raw: 'true' }] as const) {
+  t.test(`a node that was upgraded since its release was read, ${JSON.stringify(query)}`, async (t) => {
+    let release = '4.14.7'
+    const read = await start(t, () => release)
+    release = '5.0.0'
+    const masked = await read('/cluster/:node_id/configuration', readsSecrets, query)
+    t.notMatch(masked, KEY)
+    t.ok(masked.includes(CERTIFICATE))
   })
 }
 
