@@ -3,7 +3,7 @@
  * the first value, and the others with the titles of their columns (style.css).
  */
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core'
-import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
 
 interface GridProps<Row> {
   readonly label: string
@@ -138,7 +138,8 @@ function useVirtual(box: { readonly current: HTMLDivElement | null }, count: num
   const [virtual] = useState(() => new Virtualizer<HTMLDivElement, HTMLDivElement>(options))
   virtual.setOptions(options)
   useEffect(() => virtual._didMount(), [virtual])
-  useEffect(() => virtual.measure(), [virtual, height])
+  // Before the browser paints: rows of the new height at the places of the old one overlap.
+  useLayoutEffect(() => virtual.measure(), [virtual, height])
   useEffect(() => {
     virtual._willUpdate()
   })
