@@ -1,7 +1,6 @@
 /** The agents of rows, without parsing them. */
 import { QUOTE } from '../core/json-scan.ts'
-import type { Rows } from './find-rows.ts'
-import { iterateRows, joinRows, UnreadableRowsError } from './rows.ts'
+import { iterateRows, joinRows, type Rows } from './rows.ts'
 
 /** Nodes write rows without spaces, and each row with its `agent_id`. */
 const AGENT_ID_MEMBER = Buffer.from('"agent_id":"')
@@ -15,18 +14,13 @@ export function agentIdsOf(rows: Rows): readonly string[] {
 function findAgentIds(page: Rows): readonly string[] {
   const ids = new Set<string>()
   let ending: Buffer | undefined
-  try {
-    for (const row of iterateRows(page)) {
-      // Rows of one agent follow each other and end with its id, so most of them need no search.
-      if (ending !== undefined && endsWith(row, ending)) continue
-      const at = row.lastIndexOf(AGENT_ID_MEMBER)
-      if (at < 0) continue
-      ids.add(agentIdAt(row, at))
-      ending = row.subarray(at)
-    }
-  } catch (error) {
-    // The merge reports unreadable rows.
-    if (!(error instanceof UnreadableRowsError)) throw error
+  for (const row of iterateRows(page)) {
+    // Rows of one agent follow each other and end with its id, so most of them need no search.
+    if (ending !== undefined && endsWith(row, ending)) continue
+    const at = row.lastIndexOf(AGENT_ID_MEMBER)
+    if (at < 0) continue
+    ids.add(agentIdAt(row, at))
+    ending = row.subarray(at)
   }
   return [...ids]
 }

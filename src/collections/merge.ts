@@ -8,10 +8,9 @@
  */
 import { parseInTurns } from '../core/json-parse.ts'
 import { type CooperativeTask, isTurnOver, PAUSE, runTask } from '../core/turns.ts'
-import type { Rows } from './find-rows.ts'
 import { parseSorting } from './order.ts'
 import { createPageWriter, type InjectedMembers, readLongRow } from './page-writer.ts'
-import { advanceRow, createRowCursor, isLongRow } from './rows.ts'
+import { advanceRow, createRowCursor, isLongRow, type Rows } from './rows.ts'
 import { compareSortKeys, createSortKeyReader, parseRow } from './sort-keys.ts'
 import {
   createFetchedPages,

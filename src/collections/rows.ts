@@ -1,16 +1,24 @@
-/**
- * The rows of one response as a value, and iteration over them in its bytes. Rows that are not JSON or do not fit together
- * throw UnreadableRowsError: missing or doubled commas between rows, trailing bytes, and fewer or more rows than expected.
- * Invalid UTF-8 passes here; the check of the response has rejected it before.
- */
+/** The rows of one response as a value, and iteration over them in its bytes. */
 
 import { readEnvelopeInTurns } from '../core/envelope.ts'
 import type { ByteRange } from '../core/envelope-members.ts'
-import { CLOSE_LIST, COMMA, endOfValue, skipSpace } from '../core/json-scan.ts'
 import { concatInTurns, jsonInTurns } from '../core/long-values.ts'
 import type { RowRanges } from '../core/response.ts'
-import { findRows, isEndOfRows, ofEnvelope, type Rows, type RowsResult } from './find-rows.ts'
 
+/** JSON values with commas between them, in `bytes` from `from` up to `to`, as the check of the whole response has found them. */
+export interface Rows extends RowRanges {
+  readonly bytes: Buffer
+  /** The number of rows that the node has on all of its pages. */
+  readonly total: number
+  /** The number of rows that must be on this page; absent if it is not known. */
+  readonly expectedCount?: number
+  /** What was read of them so far, for all who have these rows. */
+  readonly known: { agentIds?: readonly string[] }
+}
+
+export type RowsResult = { readonly ok: true; readonly rows: Rows } | { readonly ok: false; readonly reason: string }
+
+/** There are fewer or more rows than expected, or one of the wrong type. */
 export class UnreadableRowsError extends Error {
   readonly reason: string
 
@@ -21,27 +29,35 @@ export class UnreadableRowsError extends Error {
   }
 }
 
-/** A cached response is the same buffer for each request, so its rows are found once. */
-const rowsByBody = new WeakMap<Buffer, RowsResult>()
-
-/**
- * A longer body is walked over in turns of the event loop, and each of its rows is found. A longer row is not scanned at once,
- * and its end is always known.
- */
+/** A longer row is not scanned at once. */
 const LONG_BYTES = 256 * 1024
 
 export function isLongRow({ from, to }: ByteRange): boolean {
   return to - from > LONG_BYTES
 }
 
+/** A cached response is the same buffer for each request, so its rows are found once. */
+const rowsByBody = new WeakMap<Buffer, RowsResult>()
+
 /** Returns the rows of a successful response. `checked`: those that were found when the response was checked. */
 export async function rowsOf(body: Buffer, checked?: RowRanges): Promise<RowsResult> {
   const known = rowsByBody.get(body)
   if (known !== undefined) return known
-  const isLong = checked === undefined && body.length > LONG_BYTES
-  const found = isLong ? ofEnvelope(body, await readEnvelopeInTurns(body)) : findRows(body, checked)
+  const found = checked === undefined ? await findRows(body) : toRows(body, checked)
   rowsByBody.set(body, found)
   return found
+}
+
+/** Checks the body again, as when it came. */
+async function findRows(body: Buffer): Promise<RowsResult> {
+  const envelope = await readEnvelopeInTurns(body)
+  if (!envelope.ok) return { ok: false, reason: envelope.reason }
+  return envelope.error === 0 ? toRows(body, envelope.rows) : { ok: false, reason: 'error is not 0' }
+}
+
+function toRows(bytes: Buffer, checked: RowRanges | undefined): RowsResult {
+  if (checked?.total === undefined) return { ok: false, reason: 'no items with totalItems' }
+  return { ok: true, rows: { ...checked, total: checked.total, bytes, known: {} } }
 }
 
 /** Prints parsed rows as the rows of a response, in turns of the event loop. */
@@ -56,11 +72,13 @@ export async function joinRows(rows: readonly Buffer[]): Promise<Rows> {
   let at = 0
   for (const [row, { length }] of rows.entries()) {
     ranges.set([at, at + length], row * 2)
-    at += length + COMMA_BYTES.length
+    at += length + COMMA.length
   }
-  const bytes = await concatInTurns(rows.flatMap((row) => [row, COMMA_BYTES]))
-  return { bytes, from: 0, to: bytes.length, total: rows.length, known: { ranges } }
+  const bytes = await concatInTurns(rows.flatMap((row) => [row, COMMA]))
+  return { bytes, from: 0, to: bytes.length, total: rows.length, ranges, known: {} }
 }
+
+const COMMA = Buffer.from(',')
 
 export interface RowCursor {
   readonly rows: Rows
@@ -71,59 +89,27 @@ export interface RowCursor {
   index: number
 }
 
-/** Scans the row at a position, unless it is a long one, and returns its end, or -1 if it has none. `end`: its end, if it is already known. */
-export type ScanRow = (bytes: Buffer, at: number, end?: number) => number
-
 export function createRowCursor(rows: Rows): RowCursor {
   return { rows, from: rows.from, to: rows.from, index: -1 }
 }
 
 /** Moves to the next row; returns false behind the last one. */
-export function advanceRow(cursor: RowCursor, scan: ScanRow = endOfValue): boolean {
-  const { bytes, to, known, expectedCount } = cursor.rows
+export function advanceRow(cursor: RowCursor): boolean {
+  const { ranges, expectedCount } = cursor.rows
   const next = cursor.index + 1
-  const from = known.ranges === undefined ? startOfNext(cursor) : known.ranges[next * 2]
+  const from = ranges[next * 2]
   // A node that returns fewer rows than it reports would otherwise lose rows without an error.
   if (from === undefined) {
     if (next < (expectedCount ?? 0)) throw new UnreadableRowsError('fewer rows than totalItems requires')
     return false
   }
-  const knownEnd = known.ranges?.[next * 2 + 1]
-  // Only the end of the row is wanted, or the row is parsed in turns.
-  const isKnown = knownEnd !== undefined && (scan === endOfValue || isLongRow({ from, to: knownEnd }))
-  const end = isKnown ? knownEnd : scan(bytes, from, knownEnd)
-  if (end < 0 || end > to) throw new UnreadableRowsError(`row ${next} has no end`)
   if (next === expectedCount) throw new UnreadableRowsError('more rows than totalItems allows')
   cursor.from = from
-  cursor.to = knownEnd ?? end
+  cursor.to = ranges[next * 2 + 1] ?? from
   cursor.index = next
   return true
 }
 
-function startOfNext({ rows, to: behind, index }: RowCursor): number | undefined {
-  const { bytes, to } = rows
-  const at = skipSpace(bytes, behind)
-  if (at >= to) return undefined
-  if (index < 0) return at
-  if (bytes[at] === CLOSE_LIST && isEndOfRows(rows, at)) return undefined
-  if (bytes[at] !== COMMA) throw new UnreadableRowsError('no comma between rows')
-  return skipSpace(bytes, at + 1)
+export function* iterateRows({ bytes, ranges }: Rows): Generator<Buffer> {
+  for (let at = 0; at < ranges.length; at += 2) yield bytes.subarray(ranges[at], ranges[at + 1])
 }
-
-export function* iterateRows(rows: Rows): Generator<Buffer> {
-  const cursor = createRowCursor(rows)
-  while (advanceRow(cursor)) yield rows.bytes.subarray(cursor.from, cursor.to)
-}
-
-/** Counts the rows of a page, and remembers the position of each. If `total` is enough, use that instead. */
-export function countRows(rows: Rows): number {
-  if (rows.known.ranges === undefined) {
-    const cursor = createRowCursor(rows)
-    const ranges: number[] = []
-    while (advanceRow(cursor)) ranges.push(cursor.from, cursor.to)
-    rows.known.ranges = Uint32Array.from(ranges)
-  }
-  return rows.known.ranges.length / 2
-}
-
-const COMMA_BYTES = Buffer.from(',')

@@ -1,25 +1,12 @@
 /**
- * Reads fields, and the sort values of rows, from their bytes while scanning for the end of each row: the same values
- * that `compileMatching` computes from parsed rows. A field is found as `fieldValue` finds it in a parsed row: by its full name
+ * Reads fields, and the sort values of rows, from their bytes: the same values that `compileMatching` computes from parsed
+ * rows. The bytes are JSON; the check of the response has refused others. A field is found as `fieldValue` finds it in a parsed row: by its full name
  * or along its dots; and, in rows of a nested source, along its first underscore. If several of these exist, the first
  * in the row counts: nodes write each field once.
  */
-import {
-  BACKSLASH,
-  CLOSE,
-  COLON,
-  COMMA,
-  endOfOpen,
-  endOfText,
-  endOfValue,
-  OPEN,
-  QUOTE,
-  skipSpace,
-  valueIn,
-} from '../core/json-scan.ts'
+import { BACKSLASH, COMMA, endOfText, endOfValue, OPEN, QUOTE, skipSpace, valueIn } from '../core/json-scan.ts'
 import { isObject } from '../core/values.ts'
 import { compareSortValues, type Sorting, type SortValue } from './order.ts'
-import type { ScanRow } from './rows.ts'
 import { splitNestedName } from './select.ts'
 import type { Source } from './sources.ts'
 import { fieldValue, type Row } from './value.ts'
@@ -28,8 +15,7 @@ import { fieldValue, type Row } from './value.ts'
 export type SortKeys = readonly SortValue[]
 
 export interface SortKeyReader {
-  readonly scan: ScanRow
-  /** Returns the sort keys of the row that `scan` scanned last. */
+  /** Returns the sort keys of the row at `from`. */
   readKeys(bytes: Buffer, from: number, to: number): SortKeys
   /** Returns the sort keys of a parsed row. */
   keysOf(element: unknown): SortKeys
@@ -39,16 +25,17 @@ const NO_KEYS: SortKeys = []
 
 /** Without a sorting, rows have no keys and stay in the order of the inputs. */
 export function createSortKeyReader(sorting: Sorting | undefined, source: Source): SortKeyReader {
-  if (sorting === undefined) return { scan: endOfValue, readKeys: () => NO_KEYS, keysOf: () => NO_KEYS }
+  if (sorting === undefined) return { readKeys: () => NO_KEYS, keysOf: () => NO_KEYS }
   const sortFields = sorting.fields
   const reader = createFieldReader(
     sortFields.map(({ field }) => field),
     source,
   )
   const readers = sortFields.map(({ field }) => readerOf(field, source))
-  return { scan: reader.scan, readKeys, keysOf }
+  return { readKeys, keysOf }
 
   function readKeys(bytes: Buffer, from: number, to: number): SortKeys {
+    reader.scan(bytes, from)
     // A row that is a text is sorted by itself.
     const text = bytes[from] === QUOTE ? decodeValue(bytes, from, to) : undefined
     const keys: SortValue[] = []
@@ -74,7 +61,8 @@ export function compareSortKeys(a: SortKeys, b: SortKeys, count = a.length): num
 }
 
 interface FieldReader {
-  readonly scan: ScanRow
+  /** Finds the fields of the row at `from`. */
+  scan(bytes: Buffer, from: number): void
   /** Returns the value of a field, by its index, of the row that `scan` scanned last. */
   readValue(bytes: Buffer, from: number, field: number): unknown
 }
@@ -97,8 +85,9 @@ export function createFieldReader(fields: readonly string[], source: Source): Fi
     compiled.push(ofField)
   }
   return {
-    scan: (bytes, at, end) =>
-      bytes[at] === OPEN ? scanObject(scanner, bytes, at, end) : (end ?? endOfValue(bytes, at)),
+    scan: (bytes, from) => {
+      if (bytes[from] === OPEN) scanObject(scanner, bytes, from)
+    },
     readValue: (bytes, from, field) =>
       bytes[from] === OPEN ? readFirstPath(scanner, compiled[field] ?? [], bytes) : undefined,
   }
@@ -110,7 +99,8 @@ function readFirstPath(scanner: MemberScanner, paths: readonly FieldPath[], byte
     let end = scanner.found[slot * 2 + 1] ?? -1
     if (start < 0) continue
     for (const within of inner) {
-      if (bytes[start] !== OPEN || scanObject(within, bytes, start, end) < 0) return undefined
+      if (bytes[start] !== OPEN) return undefined
+      scanObject(within, bytes, start)
       start = within.found[0] ?? -1
       end = within.found[1] ?? -1
       if (start < 0) return undefined
@@ -154,28 +144,19 @@ export function createMemberScanner(fields: readonly (readonly string[])[]): Mem
   return { slots, names, satisfies, all: 2 ** fields.length - 1, found: new Int32Array(names.length * 2).fill(-1) }
 }
 
-/** Scans the object at `at` and returns its end, or -1 if it is malformed. `end`: its end, if it is already known. */
-export function scanObject(scanner: MemberScanner, bytes: Buffer, at: number, end = -1): number {
+/** Searches the object at `at` until every field is found. */
+export function scanObject(scanner: MemberScanner, bytes: Buffer, at: number): void {
   const { found, all } = scanner
   for (let slot = 0; slot < found.length; slot++) found[slot] = -1
   let satisfied = 0
   let position = skipSpace(bytes, at + 1)
-  if (bytes[position] === CLOSE) return position + 1
-  for (;;) {
-    if (bytes[position] !== QUOTE) return -1
+  while (bytes[position] === QUOTE && satisfied !== all) {
     const nameEnd = endOfText(bytes, position)
-    if (nameEnd < 0) return -1
-    const colon = skipSpace(bytes, nameEnd)
-    if (bytes[colon] !== COLON) return -1
-    const from = skipSpace(bytes, colon + 1)
+    const from = skipSpace(bytes, skipSpace(bytes, nameEnd) + 1)
     const to = endOfValue(bytes, from)
-    if (to < 0) return -1
     satisfied |= recordMember(scanner, bytes, position, nameEnd, from, to)
-    if (satisfied === all) return end < 0 ? endOfOpen(bytes, to) : end
     position = skipSpace(bytes, to)
-    if (bytes[position] === CLOSE) return position + 1
-    if (bytes[position] !== COMMA) return -1
-    position = skipSpace(bytes, position + 1)
+    if (bytes[position] === COMMA) position = skipSpace(bytes, position + 1)
   }
 }
 

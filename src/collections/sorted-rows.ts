@@ -3,8 +3,7 @@
  * of rows that the edge has sorted; and the heap that finds the next one.
  */
 import { type CooperativeTask, isTurnOver, isTurnOverNow, PAUSE } from '../core/turns.ts'
-import type { Rows } from './find-rows.ts'
-import { advanceRow, createRowCursor, isLongRow, type RowCursor, UnreadableRowsError } from './rows.ts'
+import { advanceRow, createRowCursor, isLongRow, type RowCursor, type Rows, UnreadableRowsError } from './rows.ts'
 import { compareSortKeys, type SortKeyReader, type SortKeys } from './sort-keys.ts'
 
 /** Sorting more rows at once would block the event loop. */
@@ -124,7 +123,7 @@ export function createPagedRows(fetched: FetchedPages, position: number, reader:
         return 'end'
       }
       cursor ??= createRowCursor(next)
-      if (isAtLong || advanceRow(cursor, reader.scan)) {
+      if (isAtLong || advanceRow(cursor)) {
         isAtLong = isLongRow(cursor) && long === undefined
         if (isAtLong) return 'wait'
         rows.current = refTo(cursor, reader, long)
@@ -178,7 +177,7 @@ export function* sortIntoRuns(
   let run: RowRef[] = []
   for (const page of pages) {
     const cursor = createRowCursor(page)
-    while (readInput(input, () => advanceRow(cursor, reader.scan))) {
+    while (readInput(input, () => advanceRow(cursor))) {
       const long = isLongRow(cursor) ? ((yield readLong(input, cursor, reader)) as LongRow) : undefined
       run.push(refTo(cursor, reader, long))
       if (run.length >= MAX_RUN_ROWS) {

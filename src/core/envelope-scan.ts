@@ -43,7 +43,7 @@ function maxContainersOf(length: number): number {
 /** Readers skip white space in one turn. */
 const MAX_GAP = 1024 * 1024
 
-/** As `scan`, in several turns of the event loop. `rowsName`: the name of the list of rows in `data`. */
+/** Returns what was found; undefined if the bytes are not JSON, or more than is accepted. `rowsName`: the name of the list of rows in `data`. */
 export async function scanInTurns(bytes: Buffer, rowsName?: string): Promise<EnvelopeMembers | undefined> {
   const scanner = new EnvelopeScanner(bytes, rowsName)
   for (let from = 0; from < bytes.length; from += BYTES_PER_PIECE) {
@@ -52,12 +52,6 @@ export async function scanInTurns(bytes: Buffer, rowsName?: string): Promise<Env
     if (!scanner.readTo(from + length)) return undefined
   }
   return scanner.found
-}
-
-/** Returns what was found; undefined if the bytes are not JSON, or more than is accepted. */
-export function scan(bytes: Buffer): EnvelopeMembers | undefined {
-  const scanner = new EnvelopeScanner(bytes)
-  return scanner.readTo(bytes.length) ? scanner.found : undefined
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { type ByteRange, type EnvelopeMembers, FAILED_NODES } from './envelope-members.ts'
-import { scan, scanInTurns } from './envelope-scan.ts'
+import { scanInTurns } from './envelope-scan.ts'
 import { EdgeError } from './errors.ts'
 import { parseInTurns } from './json-parse.ts'
 import { OPEN, skipSpace, valueIn } from './json-scan.ts'
@@ -30,11 +30,6 @@ export type Envelope =
  */
 export async function readEnvelopeInTurns(bytes: Buffer, rowsName?: string): Promise<Envelope> {
   return isUtf8(bytes) ? resultOf(await scanInTurns(bytes, rowsName), bytes) : invalid('not UTF-8')
-}
-
-/** As `readEnvelopeInTurns`, at once: for bodies that were checked before. */
-export function readEnvelope(bytes: Buffer): Envelope {
-  return isUtf8(bytes) ? resultOf(scan(bytes), bytes) : invalid('not UTF-8')
 }
 
 /** A list of `data` with one page of rows, in the bytes of a response. */

@@ -68,13 +68,6 @@ export function endOfValue(bytes: Buffer, at: number): number {
   return endWithin(bytes, at, 0)
 }
 
-/** `at`: a place within an object, after one of its members. */
-export function endOfOpen(bytes: Buffer, at: number): number {
-  const place = skipSpace(bytes, at)
-  if (bytes[place] === CLOSE) return place + 1
-  return bytes[place] === COMMA ? endOfMembers(bytes, skipSpace(bytes, place + 1), 1) : -1
-}
-
 /** `depth`: the number of open brackets around the value. */
 function endWithin(bytes: Buffer, at: number, depth: number): number {
   const byte = bytes[at]

@@ -6,7 +6,7 @@
  */
 
 import { DEFAULT_LIMIT } from '../collections/request.ts'
-import { advanceRow, createRowCursor, rowsOf } from '../collections/rows.ts'
+import { rowsOf } from '../collections/rows.ts'
 import { isNotReadyError, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { concatOwn } from '../core/long-values.ts'
@@ -183,9 +183,9 @@ export function cutPages(next: Handler): Handler {
 async function cutPage(response: EnvelopeResponse, limit: number): Promise<EdgeResponse> {
   const found = await rowsOf(response.body, nodeOriginOf(response.origin)?.rows)
   if (!found.ok) return response
-  const cursor = createRowCursor(found.rows)
-  while (cursor.index < limit - 1) if (!advanceRow(cursor)) return response
+  const end = found.rows.ranges[limit * 2 - 1]
+  if (end === undefined) return response
   const { body, origin } = response
-  const cut = await concatOwn([body.subarray(0, cursor.to), body.subarray(found.rows.to)])
+  const cut = await concatOwn([body.subarray(0, end), body.subarray(found.rows.to)])
   return { ...response, body: cut, origin: origin.kind === 'node' ? { ...origin, rows: undefined } : origin }
 }

@@ -6,8 +6,8 @@
  */
 
 import { agentIdsOf, rowsOfAgents } from '../collections/agent-ids.ts'
-import type { Rows } from '../collections/find-rows.ts'
 import { MAX_LIMIT } from '../collections/request.ts'
+import type { Rows } from '../collections/rows.ts'
 import { sources } from '../collections/sources.ts'
 import type { Endpoint, ReadEndpoint } from '../contracts/endpoint.ts'
 import { CALL_TIMED_OUT } from '../core/envelope.ts'

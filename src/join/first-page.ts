@@ -1,9 +1,8 @@
 /** The first page of a node over all agents, of up to 1,000 unsorted rows, and which agents it covers. */
 
 import { agentIdsOf } from '../collections/agent-ids.ts'
-import type { Rows } from '../collections/find-rows.ts'
 import { MAX_LIMIT } from '../collections/request.ts'
-import { countRows, UnreadableRowsError } from '../collections/rows.ts'
+import type { Rows } from '../collections/rows.ts'
 import type { DatabaseSource } from '../collections/sources.ts'
 import type { EdgeRead } from '../core/request.ts'
 import { waitForJsonTurn } from '../core/turns.ts'
@@ -41,13 +40,8 @@ export async function readFirstPage(
   const found = await rowsOfPart(part)
   if (!found.ok) return { error: createUnreadableError(found.reason) }
   const page = found.rows
-  try {
-    const count = countRows(page)
-    return { page, count, isWhole: page.total <= MAX_LIMIT && count === page.total }
-  } catch (error) {
-    if (error instanceof UnreadableRowsError) return { error: createUnreadableError(error.reason) }
-    throw error
-  }
+  const count = page.ranges.length / 2
+  return { page, count, isWhole: page.total <= MAX_LIMIT && count === page.total }
 }
 
 /**

@@ -3,10 +3,9 @@
  * rows, in pages that are fetched when a merge needs them.
  */
 
-import type { Rows, RowsResult } from '../collections/find-rows.ts'
 import type { MergeInput } from '../collections/merge.ts'
 import { MAX_LIMIT } from '../collections/request.ts'
-import { rowsOf } from '../collections/rows.ts'
+import { type Rows, type RowsResult, rowsOf } from '../collections/rows.ts'
 import { type CacheDetail, isDegraded, isStale } from '../core/cache.ts'
 import { parseBodyInTurns } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'

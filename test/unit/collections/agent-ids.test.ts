@@ -1,6 +1,6 @@
 import t from 'tap'
 import { agentIdsOf } from '../../../src/collections/agent-ids.ts'
-import { findRows } from '../../../src/collections/find-rows.ts'
+import { rowsOf } from '../../../src/collections/rows.ts'
 
 t.test('all agents on a page are found, wherever their ids are in the rows', async (t) => {
   const rows = [
@@ -14,7 +14,7 @@ t.test('all agents on a page are found, wherever their ids are in the rows', asy
     '{"name":"e","agent_id":"000"}',
     '{"name":"f","agent_id":"001"}',
   ]
-  const found = findRows(Buffer.from(`{"error":0,"data":{"items":[${rows.join()}],"totalItems":${rows.length}}}`))
+  const found = await rowsOf(Buffer.from(`{"error":0,"data":{"items":[${rows.join()}],"totalItems":${rows.length}}}`))
   if (!found.ok) throw new Error(found.reason)
   t.strictSame(agentIdsOf(found.rows), ['001', '01', '011', '003', '000'])
 })

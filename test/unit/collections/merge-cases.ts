@@ -1,8 +1,8 @@
 /** Arbitrary rows on several nodes, the pages that the nodes return, and the expected pages of the merge. */
 import fc from 'fast-check'
-import { findRows, type Rows } from '../../../src/collections/find-rows.ts'
 import { type MergeInput, type MergeOptions, mergeRows } from '../../../src/collections/merge.ts'
 import { createCollectionBody } from '../../../src/collections/page-writer.ts'
+import type { Rows } from '../../../src/collections/rows.ts'
 import type { ArraySource, DatabaseSource, Source } from '../../../src/collections/sources.ts'
 import type { Row } from '../../../src/collections/value.ts'
 import { type ReferenceCollection, referencePage } from '../../support/reference-collection.ts'
@@ -114,14 +114,16 @@ function numbered(nodes: readonly (readonly Row[])[]): Row[][] {
   return nodes.map((rows) => rows.map((row) => ({ ...row, at: at++ })))
 }
 
-export function bodyOf(items: readonly unknown[], totalItems = items.length): Buffer {
-  return Buffer.from(JSON.stringify({ error: 0, data: { items, totalItems } }))
-}
-
-export function partOf(items: readonly unknown[], totalItems = items.length): Rows {
-  const found = findRows(bodyOf(items, totalItems))
-  if (!found.ok) throw new Error(found.reason)
-  return found.rows
+/** The rows of a page, as the check of the response finds them. */
+export function partOf(items: readonly unknown[], total = items.length): Rows {
+  const texts = items.map((item) => Buffer.from(`${JSON.stringify(item)},`))
+  const ranges: number[] = []
+  let to = 0
+  for (const { length } of texts) {
+    ranges.push(to, to + length - 1)
+    to += length
+  }
+  return { bytes: Buffer.concat(texts), from: 0, to, ranges: Uint32Array.from(ranges), total, known: {} }
 }
 
 /** What a node returns: sorted by the node, cut to `limit`, nested as its rows leave it. */

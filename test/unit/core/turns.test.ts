@@ -2,8 +2,8 @@
 
 import t from 'tap'
 import { compareTexts } from '../../../src/cache/purge.ts'
-import { findRows } from '../../../src/collections/find-rows.ts'
 import { mergeRows } from '../../../src/collections/merge.ts'
+import { rowsOf } from '../../../src/collections/rows.ts'
 import { sources } from '../../../src/collections/sources.ts'
 import { readEnvelopeInTurns } from '../../../src/core/envelope.ts'
 import { selectFirst } from '../../../src/core/turns.ts'
@@ -24,8 +24,9 @@ const body = Buffer.from(JSON.stringify({ error: 0, data: { items, totalItems: i
 const names = Array.from({ length: ROWS / AT_ONCE }, (_, at) => `name-${(at * 7919) % ROWS}`)
 const list = Buffer.from(names.map((name) => `${name}:1\n`).join(''))
 
-function join() {
-  const found = findRows(body)
+async function join() {
+  // A view has no rows that were found before.
+  const found = await rowsOf(body.subarray())
   if (!found.ok) throw new Error(found.reason)
   const options = { sort: 'name', source: sources.packages, offset: 0, limit: ROWS }
   return mergeRows([{ rows: found.rows, isSorted: false }], options)

@@ -149,7 +149,7 @@ t.test('unreadable rows of one node do not affect the rows of others', async (t)
 
 t.test('mode manager: a page that is not full is whole whatever its total says, except for selected fields', (t) => {
   const pageWith = (count: number, total: number) => {
-    const rows = { bytes: Buffer.alloc(0), from: 0, to: 0, total, known: {} }
+    const rows = { bytes: Buffer.alloc(0), from: 0, to: 0, ranges: new Uint32Array(), total, known: {} }
     return { page: rows, count, isWhole: count === total }
   }
   const inventory = (query: EdgeRequest['query'] = {}) => edgeRequest('GET /experimental/syscollector/ports', { query })

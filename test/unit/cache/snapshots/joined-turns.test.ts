@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readJoined } from '../../../../src/cache/snapshots/read-collection.ts'
-import { findRows } from '../../../../src/collections/find-rows.ts'
 import type { MergeOptions } from '../../../../src/collections/merge.ts'
+import { rowsOf } from '../../../../src/collections/rows.ts'
 import { sources } from '../../../../src/collections/sources.ts'
 import type { EnvelopeResponse } from '../../../../src/core/response.ts'
 import type { NodeRows } from '../../../../src/join/node-part.ts'
@@ -18,14 +18,14 @@ const MAX_TURN_MS = 10
 const merging: MergeOptions = { sort: undefined, source: sources.packages, offset: 0, limit: ROWS, inParts: true }
 
 /** The packages of one agent, as its owner returns them. */
-function rowsOf(agent: number): NodeRows {
+async function rowsOfAgent(agent: number): Promise<NodeRows> {
   const items = Array.from({ length: ROWS_PER_AGENT }, (_, at) => ({
     scan: { id: (agent * 7919) % AGENTS, time: '2026/11/20 11:47:52' },
     name: `package-${at}`,
     version: `${at}.${agent}`,
     description: 'a library that other packages need',
   }))
-  const found = findRows(Buffer.from(JSON.stringify({ error: 0, data: { items, totalItems: ROWS_PER_AGENT } })))
+  const found = await rowsOf(Buffer.from(JSON.stringify({ error: 0, data: { items, totalItems: ROWS_PER_AGENT } })))
   if (!found.ok) throw new Error(found.reason)
   const inject = { last: { agent_id: String(agent) } }
   const { rows } = found
@@ -33,7 +33,7 @@ function rowsOf(agent: number): NodeRows {
 }
 
 t.test('100,000 rows of 500 agents are joined and read in turns of at most 10 ms', async (t) => {
-  const agents = Array.from({ length: AGENTS }, (_, agent) => rowsOf(agent))
+  const agents = await Promise.all(Array.from({ length: AGENTS }, (_, agent) => rowsOfAgent(agent)))
   const limits = { maxRows: ROWS, maxBytes: 64 << 20 }
   let whole: EnvelopeResponse | undefined
   const join = async () => {
