@@ -54,12 +54,25 @@ interface SlotLeaseOptions {
   readonly onClose: () => void
 }
 
-/** What the last reply of Redis reported. */
-interface Distribution {
-  readonly at: number
+/** What Redis has granted to a holder until this time, and what it reported of the others. */
+interface Lease {
+  readonly until: number
+  slots: number
+  /** Slots that were free already when Redis last granted them. They need not be returned before they are used. */
+  unused: number
+  /** This holder wants more slots than it has, and the others know. */
+  isWaiting: boolean
+  othersWait: boolean
+  /** Another holder waits that has so few slots that this one lets it go first: each call that ends returns its slot. */
+  yields: boolean
   /** Slots of other holders. */
   readonly others: number
   readonly holders: number
+}
+
+function noLease(): Lease {
+  const none = { slots: 0, unused: 0, isWaiting: false, othersWait: false, yields: false, others: 0, holders: 0 }
+  return { until: Number.NEGATIVE_INFINITY, ...none }
 }
 
 class SlotLease implements NodeSlots {
@@ -71,22 +84,11 @@ class SlotLease implements NodeSlots {
   #demand = 0
   /** The highest demand since the last heartbeat. */
   #peak = 0
-  #granted = 0
-  #grantedUntil = Number.NEGATIVE_INFINITY
-  /** While a step is in flight: the slots that this replica did not return with it. */
-  #kept: number | undefined
-  /** This holder wants more slots than it has, and the others know. */
-  #isWaiting = false
-  /** Another holder waits. */
-  #othersWait = false
-  /** Another holder waits that has so few slots that this one lets it go first: each call that ends returns its slot. */
-  #yields = false
-  /** Unused slots that were free already when Redis last granted them. They need not be returned before they are used. */
-  #unused = 0
-  #distribution: Distribution | undefined
+  #lease = noLease()
+  /** A step in flight: the slots that this replica did not return with it, and whether another one must follow. */
+  #step: { readonly kept: number; isFollowed: boolean } | undefined
   /** When the steps over Redis began to fail; undefined after a step that was carried out. */
   #failedAt: number | undefined
-  #isStepRequested = false
   #isObserved = false
   #isClosed = false
 
@@ -115,45 +117,44 @@ class SlotLease implements NodeSlots {
     if (!this.#isShared) return this.usable
     const known = this.#current
     if (known === undefined) return this.#options.limit()
-    return Math.max(0, this.#othersWait ? this.#leased : this.#options.limit() - known.others)
+    return Math.max(0, known.othersWait ? this.#leased : this.#options.limit() - known.others)
   }
 
   /** Slots to expect over time, for estimates. May be a fraction, if replicas take turns. */
   get expected(): number {
     if (!this.#isShared) return Math.max(this.usable, this.#share)
-    const known = this.#current
-    return Math.max(this.#leased, this.#options.limit() / Math.max(1, known?.holders ?? 1))
+    return Math.max(this.#leased, this.#options.limit() / Math.max(1, this.#current?.holders ?? 1))
   }
 
   update(inFlight: number, demand: number): void {
     this.#inFlight = inFlight
     this.#demand = demand
     this.#peak = Math.max(this.#peak, demand)
-    this.#unused = Math.min(this.#unused, Math.max(0, this.#granted - inFlight))
-    this.#stepIfDue()
+    this.#lease.unused = Math.min(this.#lease.unused, Math.max(0, this.#lease.slots - inFlight))
+    this.#moveIfDue()
   }
 
   /** Runs with each heartbeat. */
   renew(): void {
     this.#expire()
-    const isUsed = this.#granted > 0 || this.#demand > 0 || this.#isObserved || this.#failedAt !== undefined
+    const isUsed = this.#lease.slots > 0 || this.#demand > 0 || this.#isObserved || this.#failedAt !== undefined
     this.#isObserved = false
-    if (isUsed && this.#kept === undefined) void this.#step()
+    if (isUsed && this.#step === undefined) void this.#move()
     this.#peak = this.#demand
   }
 
   /** Redis granted a slot for which this holder waited. */
   onGrant(): void {
     if (!this.#isShared || this.#isClosed) return
-    if (this.#kept === undefined) void this.#step()
-    else this.#isStepRequested = true
+    if (this.#step === undefined) void this.#move()
+    else this.#step.isFollowed = true
   }
 
   /** Another holder begins to wait. */
   onWaiting(): void {
-    this.#othersWait = true
-    this.#yields = this.#granted > 0
-    if (this.#granted > this.#inFlight) this.onGrant()
+    this.#lease.othersWait = true
+    this.#lease.yields = this.#lease.slots > 0
+    if (this.#lease.slots > this.#inFlight) this.onGrant()
   }
 
   /** Resolves when Redis has the slots, or after the command timeout. */
@@ -162,8 +163,9 @@ class SlotLease implements NodeSlots {
     this.#isClosed = true
     this.#options.onClose()
     const inFlight = kept > 0 ? this.#inFlight : 0
-    const hasSlots = this.#granted > 0 || this.#isWaiting || this.#kept !== undefined
-    if (hasSlots) await this.#send(inFlight, this.#granted, 0, inFlight > 0 ? Math.ceil(kept) : 0)
+    const { slots, isWaiting } = this.#lease
+    const hasSlots = slots > 0 || isWaiting || this.#step !== undefined
+    if (hasSlots) await this.#send(inFlight, slots, 0, inFlight > 0 ? Math.ceil(kept) : 0)
   }
 
   /** Redis is reachable, and the slots of all replicas are known there. */
@@ -176,68 +178,56 @@ class SlotLease implements NodeSlots {
   }
 
   get #leased(): number {
-    return this.#options.replica.elapsed() < this.#grantedUntil ? (this.#kept ?? this.#granted) : 0
+    const lease = this.#current
+    return lease === undefined ? 0 : (this.#step?.kept ?? lease.slots)
   }
 
-  /** Undefined if it is older than a lease. */
-  get #current(): Distribution | undefined {
-    const { elapsed, times } = this.#options.replica
-    const known = this.#distribution
-    return known !== undefined && elapsed() - known.at < times.lease ? known : undefined
+  get #current(): Lease | undefined {
+    return this.#options.replica.elapsed() < this.#lease.until ? this.#lease : undefined
   }
 
   /** After a lease without renewal, Redis has given the slots to others. */
   #expire(): void {
-    if (this.#options.replica.elapsed() < this.#grantedUntil) return
-    this.#granted = 0
-    this.#unused = 0
-    this.#isWaiting = false
-    this.#othersWait = false
-    this.#yields = false
+    if (this.#current === undefined) this.#lease = noLease()
   }
 
-  #stepIfDue(): void {
-    if (this.#kept !== undefined || this.#failedAt !== undefined || this.#isClosed || !this.#isShared) return
+  #moveIfDue(): void {
+    if (this.#step !== undefined || this.#failedAt !== undefined || this.#isClosed || !this.#isShared) return
     this.#expire()
-    const isAsking = this.#demand > this.#granted && !this.#isWaiting
-    const isYielding = this.#yields && this.#granted - this.#inFlight > this.#unused
-    const isReturning = this.#othersWait && this.#demand < this.#granted
-    if (isAsking || isYielding || isReturning) void this.#step()
+    const { slots, unused, isWaiting, othersWait, yields } = this.#lease
+    const isAsking = this.#demand > slots && !isWaiting
+    const isYielding = yields && slots - this.#inFlight > unused
+    const isReturning = othersWait && this.#demand < slots
+    if (isAsking || isYielding || isReturning) void this.#move()
   }
 
   /** Returns slots, renews the others, and asks for more. One step at a time, so that no reply overtakes another. */
-  async #step(): Promise<void> {
+  async #move(): Promise<void> {
     const { limit, replica, onChange } = this.#options
+    const { slots, othersWait, yields } = this.#lease
     const most = this.#isShared ? limit() : this.#share
-    const sought = this.#yields ? this.#inFlight : this.#othersWait ? this.#demand : this.#peak
-    const kept = Math.max(this.#inFlight, Math.min(this.#granted, most, sought))
+    const sought = yields ? this.#inFlight : othersWait ? this.#demand : this.#peak
+    const kept = Math.max(this.#inFlight, Math.min(slots, most, sought))
     const wanted = Math.max(kept, Math.min(this.#demand, most))
-    this.#kept = kept
-    this.#isStepRequested = false
+    const step = { kept, isFollowed: false }
+    this.#step = step
     const sentAt = replica.elapsed()
-    const reply = await this.#send(this.#inFlight, Math.max(0, this.#granted - kept), wanted)
+    const reply = await this.#send(this.#inFlight, Math.max(0, slots - kept), wanted)
     // A step that fails again is no news: each report of a failure causes a heartbeat, which repeats the step.
     if (reply.ok || this.#failedAt === undefined) replica.heartbeat.reportReply(reply)
-    this.#kept = undefined
+    this.#step = undefined
     this.#failedAt = reply.ok ? undefined : (this.#failedAt ?? sentAt)
-    if (reply.ok) {
-      const [granted, others, poorest, holders] = reply.value
-      this.#granted = granted
-      this.#grantedUntil = sentAt + replica.times.lease
-      this.#distribution = { at: sentAt, others, holders }
-      this.#isWaiting = wanted > granted
-      this.#othersWait = poorest >= 0
-      this.#yields = mustYield(reply.value, limit())
-    } else {
+    if (reply.ok) this.#lease = leaseOf(reply.value, { until: sentAt + replica.times.lease, wanted, limit: limit() })
+    else {
       // Redis may have carried out the step.
-      this.#granted = Math.min(this.#granted, kept)
-      this.#isWaiting = false
+      this.#lease.slots = Math.min(this.#lease.slots, kept)
+      this.#lease.isWaiting = false
     }
-    this.#unused = Math.max(0, this.#granted - this.#inFlight)
+    this.#lease.unused = Math.max(0, this.#lease.slots - this.#inFlight)
     if (this.#isClosed) return
     onChange()
-    if (this.#isStepRequested) this.onGrant()
-    else this.#stepIfDue()
+    if (step.isFollowed) this.onGrant()
+    else this.#moveIfDue()
   }
 
   #send(inFlight: number, returned: number, wanted: number, kept = 0) {
@@ -248,4 +238,13 @@ class SlotLease implements NodeSlots {
     const args = [this.holder, ...slots, lease, this.name, redisChannels.slots, kept]
     return commands.runScript<DistributionReply>(DISTRIBUTE_SLOTS, [redisKeys.slots(this.name)], args, commandTimeout)
   }
+}
+
+function leaseOf(
+  reply: DistributionReply,
+  { until, wanted, limit }: { readonly until: number; readonly wanted: number; readonly limit: number },
+): Lease {
+  const [slots, others, poorest, holders] = reply
+  const [isWaiting, othersWait, yields] = [wanted > slots, poorest >= 0, mustYield(reply, limit)]
+  return { until, slots, unused: 0, isWaiting, othersWait, yields, others, holders }
 }
