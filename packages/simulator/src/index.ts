@@ -2,6 +2,7 @@
  * A manager cluster in one process for the demo, the tests and the benchmarks. It answers like a real cluster, stores
  * what clients write, and fails on demand.
  */
+import type { RequestListener } from 'node:http'
 import type { Endpoint } from '../../../src/contracts/endpoint.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
 import { type CapacityModel, createCapacityModels, type Load, type NodeCapacity } from './capacity.ts'
@@ -14,6 +15,7 @@ import type { SeenRequest, SimNode, World } from './model.ts'
 import { nodeApi } from './node.ts'
 import { routeTable } from './routes.ts'
 import { createV4Layout, type V4Controls, type V4Options } from './v4/index.ts'
+import { isMasterOnly } from './v4/releases.ts'
 import { createWorld, type WorldOptions } from './world.ts'
 
 export type { Load } from './capacity.ts'
@@ -43,7 +45,7 @@ export interface SimulatorOptions extends WorldOptions {
 
 export interface Simulator {
   readonly world: World
-  /** Master first. */
+  /** Master first. From release 5.0 on, the ports of workers are closed. */
   readonly nodes: readonly { readonly name: string; readonly type: 'master' | 'worker'; readonly url: string }[]
   /** All requests to any node, in the order of arrival. */
   readonly seen: SeenRequest[]
@@ -63,7 +65,7 @@ export interface Simulator {
   /** Removes a worker: its API is down and the cluster forgets it; its agents still name it until they are moved. */
   leave(worker: string): Promise<void>
   /** Makes the node the master; the previous master becomes a worker. */
-  promote(worker: string): void
+  promote(worker: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -80,7 +82,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const faults = faultTable(
     () => world.nodes.map((node) => node.name),
     async (name, fault) => {
-      await strikeNode(world, listeners, name, fault)
+      await strikeNode(name, fault)
       // The API starts again afterwards, without what its process knew.
       if (fault.apiDown === true || fault.nodeDown === true) v4.controls.restartApi(name)
     },
@@ -96,6 +98,19 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   }
   const layouts = new Map<string, Layout>()
   const layoutOf = (name: string) => layouts.get(name) ?? layout
+  /** From release 5.0 on, workers have no API. */
+  const hasApi = (node: SimNode) =>
+    node.type === 'master' || layoutOf(node.name) === 'v3' || !isMasterOnly(node.version ?? world.version)
+  const openOrShut = async (node: SimNode) => {
+    const listener = listeners.get(node.name)
+    await (listens(faults.of(node.name)) && hasApi(node) ? listener?.open() : listener?.shut())
+  }
+  const strikeNode = async (name: string, fault: Fault) => {
+    const node = world.nodes.find((known) => known.name === name)
+    if (node === undefined) return
+    node.clusterDaemonDown = isAway(fault)
+    await openOrShut(node)
+  }
   const scale = options.capacity === undefined ? {} : { scale: options.capacity.scale ?? 1 }
   const site = { world, faults, username, password, experimental, see: shared.see, thrown: shared.thrown, ...scale }
   const v4 = createV4Layout(site, options.v4)
@@ -103,13 +118,19 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     const capacity = createCapacity()
     const apis = { v3: nodeApi({ ...shared, node, capacity }), v4: v4.apiOf(node) }
     const at = world.nodes.indexOf(node)
-    const listener = await listen((request, response) => apis[layoutOf(node.name)](request, response), {
+    const serveRequest: RequestListener = (request, response) => {
+      // A worker may have been upgraded since it listens.
+      if (hasApi(node)) apis[layoutOf(node.name)](request, response)
+      else request.socket.destroy()
+    }
+    const listener = await listen(serveRequest, {
       ...(options.tls && { tls: options.tls }),
       port: options.port ? options.port + at : 0,
     })
     capacities.set(node.name, capacity)
     listeners.set(node.name, listener)
     node.url = listener.url
+    await openOrShut(node)
     return node
   }
   for (const node of world.nodes) await serve(node)
@@ -122,7 +143,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     v4: v4.controls,
     setLayout: (name, changed) => layouts.set(name, changed),
     load: (name) => (layoutOf(name) === 'v4' ? v4.load(name) : capacityOf(name).load),
-    ...membership(world, { serve, shut: async (name) => listeners.get(name)?.shut() }),
+    ...membership(world, { serve, openOrShut, shut: async (name) => listeners.get(name)?.shut() }),
     close: async () => {
       await Promise.all([...listeners.values()].map((listener) => listener.shut()))
     },
@@ -134,10 +155,14 @@ const VERSIONS = { v3: '3.11.5', v4: '4.5.4' } as const
 
 interface Doors {
   serve(node: SimNode): Promise<SimNode>
+  openOrShut(node: SimNode): Promise<void>
   shut(name: string): Promise<void>
 }
 
-function membership(world: World, { serve, shut }: Doors): Pick<Simulator, 'moveAgent' | 'join' | 'leave' | 'promote'> {
+function membership(
+  world: World,
+  { serve, openOrShut, shut }: Doors,
+): Pick<Simulator, 'moveAgent' | 'join' | 'leave' | 'promote'> {
   return {
     moveAgent: (id, node) => moveAgent(world, id, node),
     join: () => serve(addWorker(world)),
@@ -145,7 +170,10 @@ function membership(world: World, { serve, shut }: Doors): Pick<Simulator, 'move
       removeWorker(world, name)
       await shut(name)
     },
-    promote: (name) => promote(world, name),
+    promote: async (name) => {
+      promote(world, name)
+      await Promise.all(world.nodes.map(openOrShut))
+    },
   }
 }
 
@@ -157,11 +185,4 @@ function refuseGaps(endpoints: readonly Endpoint[]): void {
   const missing = endpoints.map(handlerKey).filter((key) => handlers[key] === undefined)
   if (missing.length > 0)
     throw new Error(`Write a handler in packages/simulator/src/handlers for ${missing.join(', ')}`)
-}
-
-async function strikeNode(world: World, listeners: Map<string, Listener>, name: string, fault: Fault): Promise<void> {
-  const node = world.nodes.find((known) => known.name === name)
-  if (node !== undefined) node.clusterDaemonDown = isAway(fault)
-  const listener = listeners.get(name)
-  await (listens(fault) ? listener?.open() : listener?.shut())
 }

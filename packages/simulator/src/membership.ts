@@ -18,7 +18,8 @@ export function addWorker(world: World): SimNode {
   const numbers = world.nodes.map(
     ({ ip }) => ip.split('.').reduce((sum, part) => (sum << 8) + Number(part), 0) & 0xffff,
   )
-  const site = { seed: world.seed, clusterKey: world.clusterKey, master: master?.ip ?? '', start: world.now() }
+  const { seed, version, clusterKey } = world
+  const site = { seed, version, clusterKey, master: master?.ip ?? '', start: world.now() }
   const node = makeNode(Math.max(...numbers) - 9, site)
   for (const [path, text] of master?.files ?? []) if (path !== MAIN) node.files.set(path, text)
   world.nodes.push(node)
@@ -32,7 +33,7 @@ export function removeWorker(world: World, name: string): void {
   world.nodes.splice(world.nodes.indexOf(node), 1)
 }
 
-/** Makes the node the master and the previous master a worker; agent `000` is the new master. */
+/** Makes the node the master and the previous master a worker; agent `000`, if there is one, is the new master. */
 export function promote(world: World, name: string): void {
   const next = nodeOf(world, name)
   const [before] = world.nodes
@@ -41,7 +42,7 @@ export function promote(world: World, name: string): void {
   next.type = 'master'
   world.nodes.splice(world.nodes.indexOf(next), 1)
   world.nodes.unshift(next)
-  world.agents.set('000', managerAgent(next, world))
+  if (world.agents.has('000')) world.agents.set('000', managerAgent(next, world))
   for (const node of world.nodes) {
     const text = node.files.get(MAIN)
     if (text !== undefined) node.files.set(MAIN, reassigned(text, node, { before, next }))

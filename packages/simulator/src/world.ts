@@ -6,6 +6,7 @@ import { agentSums, defaultFiles, emptyFiles } from './group-files.ts'
 import type { SimAgent, SimGroup, SimNode, World } from './model.ts'
 import { groupNames, makeAgent } from './population.ts'
 import { managerSystem, osOf } from './systems.ts'
+import { isMasterOnly } from './v4/releases.ts'
 
 export interface WorldOptions {
   readonly workers?: number
@@ -29,7 +30,7 @@ export function createWorld(options: WorldOptions = {}): World {
   const start = now()
   const clusterKey = randomFor(seed, 'cluster key').hex(32)
   const nodes = Array.from({ length: workers + 1 }, (_, at) =>
-    makeNode(at, { seed, clusterKey, master: ipOf(0), start }),
+    makeNode(at, { seed, version, clusterKey, master: ipOf(0), start }),
   )
   const world: World = {
     seed,
@@ -47,7 +48,8 @@ export function createWorld(options: WorldOptions = {}): World {
     now,
   }
   const [master] = nodes
-  if (master !== undefined) world.agents.set('000', managerAgent(master, world))
+  // From release 5.0 on, the manager is no agent.
+  if (master !== undefined && !isMasterOnly(version)) world.agents.set('000', managerAgent(master, world))
   const sumsOf = sumsBy(world)
   for (let n = 1; n <= agents; n++) {
     const agent = makeAgent(n, { seed, version, nodes, now: start })
@@ -60,6 +62,7 @@ export function createWorld(options: WorldOptions = {}): World {
 
 interface Site {
   readonly seed: number
+  readonly version: string
   readonly clusterKey: string
   /** The address of the master. */
   readonly master: string
@@ -67,8 +70,9 @@ interface Site {
 }
 
 /** Returns node number `at`; number 0 is the master. It has no listener yet. */
-export function makeNode(at: number, { seed, clusterKey, master, start }: Site): SimNode {
-  const name = at === 0 ? 'master' : `worker-${at}`
+export function makeNode(at: number, { seed, version, clusterKey, master, start }: Site): SimNode {
+  const names = isMasterOnly(version) ? ['master-node', `worker${at}`] : ['master', `worker-${at}`]
+  const name = names[at === 0 ? 0 : 1] ?? ''
   const type = at === 0 ? 'master' : 'worker'
   return {
     name,

@@ -61,7 +61,7 @@ for (const distributed of [true, false]) {
     const { sim, ask } = await start(t, { distributed })
     await sim.faults.set('master', { nodeDown: true })
     if (distributed) t.equal((await ask('GET /agents', { node: 'worker-1' })).json?.error, 3012)
-    sim.promote('worker-1')
+    await sim.promote('worker-1')
     t.match(
       items((await ask('GET /cluster/nodes', { node: 'worker-2' })).json).map(({ name, type }) => ({ name, type })),
       [

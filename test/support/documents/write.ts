@@ -6,7 +6,12 @@ import { errorReference } from './errors.ts'
 import { METRICS_DOCUMENT, withNewMetrics } from './metrics.ts'
 import { OPERATION_IDS, withNewOperations } from './operation-ids.ts'
 import { SETTINGS_SCHEMA, settingsSchema } from './settings-schema.ts'
-import { SIMULATED_OPERATIONS, simulatedOperations } from './simulated-operations.ts'
+import {
+  SIMULATED_OPERATIONS,
+  SIMULATED_OPERATIONS_OF_5,
+  simulatedOperations,
+  simulatedOperationsOf5,
+} from './simulated-operations.ts'
 import { V3_CLIENTS, v3ClientsReference } from './v3-clients.ts'
 
 readOptions({
@@ -20,5 +25,6 @@ writeFileSync(V3_CLIENTS, v3ClientsReference())
 writeFileSync(METRICS_DOCUMENT, withNewMetrics(readFileSync(METRICS_DOCUMENT, 'utf8')))
 writeFileSync(SETTINGS_SCHEMA, settingsSchema())
 writeFileSync(SIMULATED_OPERATIONS, simulatedOperations())
+writeFileSync(SIMULATED_OPERATIONS_OF_5, simulatedOperationsOf5())
 const pinned = readFileSync(OPERATION_IDS, 'utf8').trim().split('\n')
 writeFileSync(OPERATION_IDS, `${withNewOperations(pinned).join('\n')}\n`)

@@ -13,7 +13,7 @@ import { EXIT_CODES } from '../../../../src/server/exit.ts'
 import { run, type Urls } from '../../../../src/server.ts'
 import type { Simulator } from '../index.ts'
 import { portsOfReplicas, startRedis, startReplica } from './demo-replicas.ts'
-import { type ClusterOptions, startCluster } from './simulate.ts'
+import { type ClusterOptions, nodeSettings, startCluster } from './simulate.ts'
 
 export interface DemoOptions extends ClusterOptions {
   /** Port of the API of the first replica; 0: a free one. */
@@ -87,7 +87,7 @@ async function writeSettings(replica: number, site: Site): Promise<string> {
   const [port, operationsPort, secondPort] = site.ports[replica - 1] ?? []
   const file = join(folder, `edge-${replica}.yaml`)
   const host = '127.0.0.1'
-  const nodes = cluster.nodes.map(({ name, type, url }) => ({ name, type, url }))
+  const nodes = nodeSettings(cluster)
   const settings = {
     replica: { name: `replica-${replica}` },
     // There is no balancer that must notice the drain.

@@ -45,4 +45,5 @@ function withClusterOptions(command: Command): Command {
         .choices(['v3', 'v4'])
         .default('v3'),
     )
+    .option('--release <release>', 'release of the nodes, such as 4.14.0 or 5.0.0 with --layout v4')
 }

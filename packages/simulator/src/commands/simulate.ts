@@ -3,12 +3,15 @@ import { once } from 'node:events'
 import { stringify } from 'yaml'
 import { CommandError, print } from '../../../../src/cli/terminal.ts'
 import { type Layout, type Simulator, type SimulatorOptions, startSimulator } from '../index.ts'
+import { isMasterOnly } from '../v4/releases.ts'
 
 export interface ClusterOptions {
   readonly agents: number
   readonly workers: number
   readonly seed: number
   readonly layout: Layout
+  /** Such as `5.0.0`. Absent: the usual one of the layout. */
+  readonly release?: string
 }
 
 export interface SimulateOptions extends ClusterOptions {
@@ -33,12 +36,16 @@ export async function simulate(options: SimulateOptions): Promise<number> {
 
 /** Starts the nodes of a cluster for a demo or for the command `simulate`. */
 export async function startCluster(
-  { agents, workers, seed, layout }: ClusterOptions,
+  { agents, workers, seed, layout, release }: ClusterOptions,
   options: Pick<SimulatorOptions, 'port' | 'username' | 'password'>,
 ): Promise<Simulator> {
+  if (release !== undefined && !RELEASES[layout].test(release)) {
+    throw new CommandError(`no simulated node of the layout ${layout} has release ${release}`)
+  }
+  const version = release === undefined ? {} : { version: release }
   const v4 = { requestsPerMinute: REQUESTS_PER_MINUTE }
   try {
-    return await startSimulator({ agents, workers, seed, layout, v4, ...options, remember: false })
+    return await startSimulator({ agents, workers, seed, layout, v4, ...version, ...options, remember: false })
   } catch (error) {
     const { code, port } = error as NodeJS.ErrnoException & { readonly port?: number }
     if (code !== 'EADDRINUSE') throw error
@@ -46,19 +53,24 @@ export async function startCluster(
   }
 }
 
+const RELEASES = { v3: /^3\.\d+\.\d+$/, v4: /^[45]\.\d+\.\d+$/ } as const
+
+/** Returns the nodes as settings have them: those with an API. */
+export function nodeSettings({ nodes, world }: Simulator) {
+  const listed = nodes.filter(({ type }) => type === 'master' || !isMasterOnly(world.version))
+  return listed.map(({ name, type, url }) => ({ name, type, url }))
+}
+
 /** Returns the settings of an edge in front of the cluster, as YAML with comments. */
-function formatSettings(
-  { nodes }: Simulator,
-  { username, password, agents, workers, layout }: SimulateOptions,
-): string {
+function formatSettings(cluster: Simulator, { username, password, agents, workers, layout }: SimulateOptions): string {
   const settings = {
     cluster: {
       layout,
-      nodes: nodes.map(({ name, type, url }) => ({ name, type, url })),
+      nodes: nodeSettings(cluster),
       credentials: { username, password },
     },
   }
-  const [master] = nodes
+  const [master] = cluster.nodes
   const access = layout === 'v3' ? `curl -u ${username}:${password} '${master?.url}/agents?limit=3&pretty'` : undefined
   return `# A simulated cluster runs: one master, workers: ${workers}, agents: ${agents}, ${layout} layout.
 # Settings of an edge in front of it, besides access.users and access.roles:

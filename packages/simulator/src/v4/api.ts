@@ -13,7 +13,7 @@ import type { Operation } from './model.ts'
 import { checkPath, checkQuery, isTrue, type Texts } from './parameters.ts'
 import { isLaterAt, type V4Parts, versionOf } from './parts.ts'
 import { agentFilter, nameFilter, permit } from './permit.ts'
-import { minorOf } from './releases.ts'
+import { documentedAs, minorOf } from './releases.ts'
 import { crashed, failure, linkedTo, redirect, success, tooLong } from './wire.ts'
 
 /** The request line may not be longer. */
@@ -51,7 +51,7 @@ async function serve(
     disfigured(fault) ??
     linkedTo(
       await parts.costs.countInFlight(() => respond(parts, cached, request, body, fault.error)),
-      minorOf(versionOf(parts)),
+      documentedAs(versionOf(parts)),
     )
   send(response, outgoing, fault)
 }

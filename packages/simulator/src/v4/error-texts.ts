@@ -123,6 +123,9 @@ export const errorTexts = {
     remediation: 'Agent already belongs to specified group, please select another agent',
   },
   1760: { message: "Feature only available for older agent versions, it doesn't apply for more recent ones." },
+  1761: {
+    message: 'Could not send restart/reload command. This operation via API requires agent version 5.0 or higher.',
+  },
   1800: { message: 'Bad format in CDB list {path}' },
   1802: {
     message: 'Lists file not found',

@@ -1,6 +1,20 @@
-/** Returns the minor version of a release: 5 for `4.5.4`. Any other text stands for the newest one. */
+/** Release 5.0 in the order of the minor versions of releases 4, after all of them. */
+export const RELEASE_5 = 50
+
+/** Returns the place of a release in their order: 5 for `4.5.4`, 50 for `5.0.0`. Any other text stands for the newest of releases 4. */
 export function minorOf(version: string): number {
-  return Number(/^v?4\.(\d+)/.exec(version)?.[1] ?? Number.POSITIVE_INFINITY)
+  const [, major, minor] = /^v?([45])\.(\d+)/.exec(version) ?? []
+  return minor === undefined ? RELEASE_5 - 1 : Number(minor) + (major === '5' ? RELEASE_5 : 0)
+}
+
+/** Returns the release as links to its documentation have it: `4.5`. Undefined: any other text. */
+export function documentedAs(version: string): string | undefined {
+  return /^v?([45]\.\d+)/.exec(version)?.[1]
+}
+
+/** Whether the release has its API on the master only: from 5.0 on. */
+export function isMasterOnly(version: string): boolean {
+  return minorOf(version) >= RELEASE_5
 }
 
 /** Whether logins that are being checked count as failed until they have succeeded: from 4.14.8 on. */

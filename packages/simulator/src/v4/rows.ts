@@ -90,7 +90,7 @@ export function releaseOf({ version }: SimAgent): readonly number[] | undefined 
   return version === undefined
     ? undefined
     : version
-        .replace(/^Wazuh v/, '')
+        .replace(/^(?:Wazuh )?v/, '')
         .split('.')
         .map(Number)
 }

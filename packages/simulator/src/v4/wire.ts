@@ -70,11 +70,11 @@ export function redirect(status: 307 | 308, location: string): Outgoing {
 
 const DOCUMENTATION = 'https://documentation.wazuh.com/current/'
 
-/** Makes links in texts lead to the documentation of the release: `4.5`. */
-export function linkedTo(outgoing: Outgoing, minor: number): Outgoing {
+/** Makes links in texts lead to the documentation of the release: `4.5`; undefined: to the current one. */
+export function linkedTo(outgoing: Outgoing, release: string | undefined): Outgoing {
   const { body, headers } = outgoing
-  if (!Number.isFinite(minor) || !body.includes(DOCUMENTATION)) return outgoing
-  const text = body.toString('utf8').replaceAll(DOCUMENTATION, DOCUMENTATION.replace('current', `4.${minor}`))
+  if (release === undefined || !body.includes(DOCUMENTATION)) return outgoing
+  const text = body.toString('utf8').replaceAll(DOCUMENTATION, DOCUMENTATION.replace('current', release))
   const linked = Buffer.from(text)
   return { ...outgoing, headers: { ...headers, 'content-length': `${linked.length}` }, body: linked }
 }

@@ -1,7 +1,7 @@
 /** The calls of the v4 API that the simulator answers, by release. */
 import type { Call, Operation } from '../model.ts'
 import { acceptedBy } from '../operations/index.ts'
-import { minorOf } from '../releases.ts'
+import { minorOf, RELEASE_5 } from '../releases.ts'
 import { agentCalls } from './agents.ts'
 import { clusterCalls } from './cluster.ts'
 import { commandCalls } from './commands.ts'
@@ -18,6 +18,7 @@ import { managerCalls } from './manager.ts'
 import { mitreCalls } from './mitre.ts'
 import { nodeStateCalls } from './node-state.ts'
 import { registryCalls } from './registry.ts'
+import { release5Calls } from './release-5.ts'
 import { rulesetCalls } from './ruleset.ts'
 import { scaCalls } from './sca.ts'
 import { scanCalls } from './scans.ts'
@@ -50,11 +51,15 @@ const calls: readonly Call[] = [
   ...nodeStateCalls,
 ]
 
+const nameOf = ({ method, path }: Call) => `${method} ${path}`
+
 /** Returns the calls of a release, each with what it accepts there. `version`: `4.5.4`. */
 export function callsOf(version: string): readonly Operation[] {
   const minor = minorOf(version)
-  return calls.flatMap((call) => {
-    const accepted = acceptedBy(`${call.method} ${call.path}`, minor)
+  const later = minor >= RELEASE_5 ? release5Calls : []
+  const replaced = new Set(later.map(nameOf))
+  return [...calls.filter((call) => !replaced.has(nameOf(call))), ...later].flatMap((call) => {
+    const accepted = acceptedBy(nameOf(call), minor)
     return accepted === undefined ? [] : [{ ...call, ...accepted }]
   })
 }
