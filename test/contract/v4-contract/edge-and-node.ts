@@ -59,8 +59,8 @@ const ownReadsOf = (version: string): Readonly<Record<string, object>> => ({
   '/security/users/me/policies': { data: { rbac_mode: 'white' }, message: '', error: 0 },
 })
 
-/** `version`: of the nodes. */
-export async function startEdgeAndNode(version = RECORDED_RELEASE): Promise<EdgeAndNode> {
+/** `version`: of the nodes. `failedLogins`: of an address, until the edge refuses further ones. */
+export async function startEdgeAndNode(version = RECORDED_RELEASE, failedLogins = 1000): Promise<EdgeAndNode> {
   const ownReads = ownReadsOf(version)
   let expected: ContractExchange | undefined
   const seen: (SeenCall & { readonly requestId: unknown })[] = []
@@ -82,7 +82,7 @@ export async function startEdgeAndNode(version = RECORDED_RELEASE): Promise<Edge
     settings: {
       listen: { contract: 'v4', secondPort: 0 },
       cluster: { layout: 'v4', limits: { perMinute: 0 } },
-      access: { limits: { requestsPerSecond: 100_000, failedLogins: 1000 } },
+      access: { limits: { requestsPerSecond: 100_000, failedLogins } },
       // Each request is passed on as it is.
       cache: { snapshots: { groups: [] }, ttl: Object.fromEntries(cacheGroups.map((group) => [group, TTL])) },
     },
@@ -147,6 +147,7 @@ function credentialsOf(
   basic: string,
 ): { authorization?: string } {
   if (user === 'basic') return { authorization: basic }
+  if (note?.startsWith('wrong password')) return { authorization: `Basic ${btoa('admin:Wrong-Pass-1')}` }
   if (note === 'broken Basic') return { authorization: 'Basic !!!' }
   if (user !== null && response.status === 401) return { authorization: 'Bearer a.b.c' }
   if (user === null) return note === null || WITHOUT.has(note) ? {} : { authorization: 'Bearer a.b.c' }
