@@ -99,6 +99,8 @@ export interface SimRequest {
 /** A request as it arrived at a node. */
 export interface SeenRequest {
   readonly node: string
+  /** Milliseconds since 1970. */
+  readonly at: number
   readonly method: string
   /** The raw request target. */
   readonly url: string

@@ -20,7 +20,7 @@ export interface Received {
 /** Resolves when the node begins to answer; `undefined`: by its fault it never does. */
 export async function receive(receiver: Receiver, request: IncomingMessage): Promise<Received | undefined> {
   const { method = 'GET', url = '/', headers } = request
-  const seen: SeenRequest = { node: receiver.node.name, method, url, headers, body: '' }
+  const seen: SeenRequest = { node: receiver.node.name, at: Date.now(), method, url, headers, body: '' }
   receiver.see(seen)
   const bytes = await readBytes(request)
   seen.body = bytes.toString('utf8')

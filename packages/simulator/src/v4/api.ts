@@ -81,7 +81,7 @@ async function respond(
     return outgoing
   } catch (refused) {
     if (refused instanceof Moved) return redirect(307, [refused.path, ...search].join('?'))
-    return refusedWith(refused, parts, method)
+    return refusedWith(parts.limits.countRefusal(request, refused), parts, method)
   }
 }
 

@@ -176,6 +176,8 @@ export const errorTexts = {
     remediation:
       'You can enable it using the following endpoint: https://documentation.wazuh.com/current/user-manual/api/reference.html#operation/api.controllers.security_controller.edit_run_as',
   },
+  // Of documents of release 5.0; its text was not recorded.
+  6005: { message: 'Maximum number of unauthenticated requests per minute reached' },
 } as const satisfies Readonly<Record<number, ErrorText>>
 
 export type ErrorCode = keyof typeof errorTexts

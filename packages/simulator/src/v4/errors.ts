@@ -7,13 +7,13 @@ const kinds: readonly (readonly [codes: readonly ErrorCode[], status: number, ti
   [[4000, 6000, 6004], 403, 'Permission Denied'],
   [[1122, 1701, 1710, 5001], 404, 'Resource Not Found'],
   [[6002], 406, 'Not Acceptable'],
-  [[6001], 429, 'Too Many Requests'],
+  [[6001, 6005], 429, 'Too Many Requests'],
   [[1000, 3012, 3020, 3021], 500, 'Wazuh Internal Error'],
   [[3022, 3023], 400, 'Wazuh Cluster Error'],
 ]
 
 /** Errors that the API process raises itself: the body names no node. */
-const WITHOUT_NODE: ReadonlySet<ErrorCode> = new Set([1128, 1912, 3022, 3023, 6000, 6001, 6002])
+const WITHOUT_NODE: ReadonlySet<ErrorCode> = new Set([1128, 1912, 3022, 3023, 6000, 6001, 6002, 6005])
 
 interface ErrorOptions {
   readonly remediation?: string

@@ -6,9 +6,8 @@ import { V4Error } from './errors.ts'
 import { notReady } from './execution.ts'
 import type { Operation } from './model.ts'
 import { checkQuery, isTrue } from './parameters.ts'
-import { isLaterAt, type V4Parts, versionOf } from './parts.ts'
+import { isLaterAt, type V4Parts } from './parts.ts'
 import { unauthorized } from './rbac/security.ts'
-import { countsLoginsInFlight } from './releases.ts'
 import { json, plain } from './wire.ts'
 
 interface LogIn {
@@ -20,8 +19,7 @@ interface LogIn {
 
 /** Every failure counts as a failed login of the address, also a request without credentials. */
 export async function logInCall(parts: V4Parts, call: Operation, logIn: LogIn) {
-  const check = () => checkLogIn(parts, call, logIn)
-  return countsLoginsInFlight(versionOf(parts)) ? parts.limits.countInFlight(logIn.request, check) : check()
+  return parts.limits.countLogin(logIn.request, () => checkLogIn(parts, call, logIn))
 }
 
 async function checkLogIn(parts: V4Parts, call: Operation, { request, search, body, error }: LogIn) {

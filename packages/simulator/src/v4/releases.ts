@@ -17,7 +17,7 @@ export function isMasterOnly(version: string): boolean {
   return minorOf(version) >= RELEASE_5
 }
 
-/** Whether logins that are being checked count as failed until they have succeeded: from 4.14.8 on. */
+/** Whether logins that are being checked count as failed, and the window of failures slides: from 4.14.8 on. */
 export function countsLoginsInFlight(version: string): boolean {
   const patch = Number(/^v?4\.14\.(\d+)/.exec(version)?.[1] ?? 0)
   return minorOf(version) > 14 || patch >= 8

@@ -54,3 +54,23 @@ t.test('an ended token is good again at the one of two processes that the end do
   now = new Date(now.getTime() + 900_000)
   t.same(await statuses(2), [401, 401])
 })
+
+t.test('release 5.0: an end of tokens reaches one of two processes, new keys reach both', async (t) => {
+  let now = new Date('2026-11-22T10:00:00.200Z')
+  const v4 = { tokenLifetime: 3_600, tokenCacheMs: 900_000 }
+  const { ask, logIn } = await startV4(t, { version: '5.0.0', now: () => now, v4 })
+  const statuses = async (authorization: string, times: number) => {
+    const all: number[] = []
+    for (let nth = 0; nth < times; nth += 1) all.push((await ask('GET /agents?limit=1', { authorization })).status)
+    return all.sort()
+  }
+  const authorization = `Bearer ${await logIn()}`
+  t.same(await statuses(authorization, 2), [200, 200])
+  now = new Date(now.getTime() + 100)
+  t.match(await ask('DELETE /security/user/authenticate', { authorization }), { status: 200 })
+  t.same(await statuses(authorization, 4), [200, 200, 401, 401], 'in the same second too')
+  const next = `Bearer ${await logIn()}`
+  t.same(await statuses(next, 4), [200, 200, 200, 200], 'a token of the same second is good')
+  t.match(await ask('PUT /security/user/revoke', { authorization: next }), { status: 200 })
+  t.same(await statuses(next, 4), [401, 401, 401, 401])
+})

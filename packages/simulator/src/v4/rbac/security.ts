@@ -1,4 +1,5 @@
 /** Who may log in at the v4 API, and which tokens are good. */
+import { isRelease5 } from '../../../../../src/core/node-call.ts'
 import { Refusal } from '../errors.ts'
 import { type Rights, rightsOf, type V4User } from './access.ts'
 import { ruleHolds } from './rules.ts'
@@ -12,6 +13,8 @@ export interface SecurityOptions {
   readonly tokenLifetime: number
   /** Milliseconds for which each of the two processes that check tokens remembers an accepted one; 0: none does. */
   readonly tokenCacheMs: number
+  /** Of the cluster. */
+  readonly release: string
   readonly now: () => Date
 }
 
@@ -29,13 +32,15 @@ export class Security {
   readonly store: Store
   readonly #tokens = new Tokens()
   readonly #now: () => Date
-  /** Whole seconds since the epoch, by user, role, or `*` for all: tokens from before are void. */
+  readonly #isRelease5: boolean
+  /** Milliseconds since the epoch, by user, role, or `*` for all: tokens from before are void. */
   readonly #voidBefore = new Map<string, number>()
   readonly #rights = new Map<string, Rights>()
   readonly #checkers: TokenCheckers<Session>
 
-  constructor({ users, tokenLifetime, tokenCacheMs, now }: SecurityOptions) {
+  constructor({ users, tokenLifetime, tokenCacheMs, release, now }: SecurityOptions) {
     this.#now = now
+    this.#isRelease5 = isRelease5(release)
     this.#checkers = new TokenCheckers(tokenCacheMs, now)
     this.store = new Store(tokenLifetime)
     const { store } = this
@@ -71,6 +76,7 @@ export class Security {
       iss: 'wazuh',
       aud: 'Wazuh API REST',
       nbf,
+      ...(this.#isRelease5 && { nbf_ms: this.#now().getTime() }),
       exp: nbf + lifetime,
       sub: user.name,
       run_as: context !== undefined,
@@ -99,9 +105,10 @@ export class Security {
     const issued = this.#tokens.find(token, node)
     const user = issued && this.store.userNamed(issued.claims.sub)
     if (issued === undefined || user === undefined || issued.expiresAt <= this.#seconds()) throw INVALID()
-    const { nbf, rbac_roles: roles } = issued.claims
+    const { nbf, nbf_ms, rbac_roles: roles } = issued.claims
     const names = ['*', `user ${user.id}`, ...roles.map((role) => `role ${role}`)]
-    if (names.some((name) => nbf < (this.#voidBefore.get(name) ?? 0))) throw INVALID()
+    const voidBefore = Math.max(...names.map((name) => this.#voidBefore.get(name) ?? 0))
+    if (nbf_ms === undefined ? nbf < Math.floor(voidBefore / 1000) : nbf_ms < voidBefore) throw INVALID()
     return { user, roles, rights: this.rightsOf(roles) }
   }
 
@@ -115,13 +122,17 @@ export class Security {
     return rights
   }
 
-  /** Ends the tokens of users or roles that were issued in earlier seconds, as the real API does. Absent: all tokens. */
+  /**
+   * Ends the tokens of users or roles that were issued in earlier seconds, as the real API does. Absent: all tokens, which
+   * release 5.0 ends at once by new keys.
+   */
   end(changed?: { readonly users?: readonly number[]; readonly roles?: readonly number[] }): void {
     this.#rights.clear()
+    if (changed === undefined && this.#isRelease5) this.revoke()
     this.#checkers.endAcceptances()
     const { users = [], roles = [] } = changed ?? {}
     const names = [...users.map((id) => `user ${id}`), ...roles.map((id) => `role ${id}`)]
-    for (const name of changed === undefined ? ['*'] : names) this.#voidBefore.set(name, this.#seconds())
+    for (const name of changed === undefined ? ['*'] : names) this.#voidBefore.set(name, this.#now().getTime())
   }
 
   /** Makes tokens void at once: all, or those of a user or a node. */

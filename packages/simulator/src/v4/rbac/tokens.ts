@@ -6,6 +6,8 @@ export interface Claims {
   readonly aud: 'Wazuh API REST'
   /** Whole seconds since the epoch. */
   readonly nbf: number
+  /** From release 5.0 on: the same in milliseconds. */
+  readonly nbf_ms?: number
   readonly exp: number
   readonly sub: string
   readonly run_as: boolean
