@@ -23,13 +23,15 @@ export async function fetchOverReplicas(
   // A call without a time limit may take minutes: it neither holds a fetch lock nor waits for one.
   const attempts = request.waitForComplete || ports.neverCollapses ? 0 : MAX_LOCK_ATTEMPTS
   for (let attempt = 0; attempt < attempts && lookup.kind !== 'unavailable'; attempt += 1) {
+    // Redis gets it behind the command of the lock, in one write: the response may have been stored meanwhile.
+    const looking = ports.store.lookup(target.key, target.tags, true)
     const lock = await ports.store.acquireFetchLock(
       // A client does not wait for a read of minutes.
       request.effort === 'complete' ? `${target.key} complete` : target.key,
       lookup.epochs,
       timeLimitOf(request, ports.limits()) + LOCK_GRACE_MS,
     )
-    lookup = await ports.store.lookup(target.key, target.tags, lock.held)
+    lookup = await looking
     const found = storedMeanwhile(lookup, known)
     if (lock.held) {
       let storing: Promise<void> | undefined

@@ -23,8 +23,8 @@ export interface NewEntry<Of extends StoredBytes = StoredRead, Key extends strin
 
 /** Bytes of any kind that all replicas find until they expire, or a write to one of their tags begins. */
 export interface EpochStore<Of extends StoredBytes = StoredBytes, Key extends string = BytesKey> {
-  /** `hasLock`: the store has just confirmed a fetch lock, so that it need not be asked again whether it answers. */
-  lookup(key: Key, tags: readonly Tag[], hasLock?: boolean): Lookup<Of> | Promise<Lookup<Of>>
+  /** `isForFetch`: a fetch lock shows whether the store answers, so the epochs that it has shown need not be read again. */
+  lookup(key: Key, tags: readonly Tag[], isForFetch?: boolean): Lookup<Of> | Promise<Lookup<Of>>
   /** As `lookup`, in the memory of this process alone; `undefined`: there are no valid ones there. */
   lookupLocal(key: Key, tags: readonly Tag[]): Lookup<Of> | undefined
   store(entry: NewEntry<Of, Key>): Promise<void>

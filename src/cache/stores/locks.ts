@@ -3,6 +3,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import type { TagEpochs } from '../../core/stored-response.ts'
+import type { RedisConnection } from '../../replicas/connection.ts'
 import { redisChannels, redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
 import { script } from '../../replicas/scripts.ts'
@@ -27,17 +28,20 @@ const UNSHARED: Lock = { held: true, release: async () => {} }
 
 export class Locks {
   readonly #replica: RedisReplica
+  readonly #connection: RedisConnection
   /** The names of locks that were released. */
   readonly #releases = new EventEmitter().setMaxListeners(0)
   readonly #renewals = new Set<NodeJS.Timeout>()
 
-  constructor(replica: RedisReplica) {
+  /** `connection`: of the commands of these locks. */
+  constructor(replica: RedisReplica, connection: RedisConnection) {
     this.#replica = replica
+    this.#connection = connection
   }
 
   /** `lease`: milliseconds after which a holder that did not renew the lock counts as dead. */
   async acquire(name: string, lease: number): Promise<Lock> {
-    const { commands, heartbeat, times } = this.#replica
+    const { heartbeat, times } = this.#replica
     if (!heartbeat.isTrusted) return UNSHARED
     // Listen before trying: the lock may be released between the reply and the first listener.
     let end = () => {}
@@ -46,7 +50,7 @@ export class Locks {
     })
     this.#releases.once(eventOf(name), end)
     const token = randomUUID()
-    const reply = await commands.send(times.commandTimeout, (client) =>
+    const reply = await this.#connection.send(times.commandTimeout, (client) =>
       client.set(redisKeys.lock(name), token, 'PX', Math.ceil(lease), 'NX'),
     )
     heartbeat.reportReply(reply)
@@ -71,9 +75,9 @@ export class Locks {
   }
 
   #hold(name: string, token: string, lease: number): Lock {
-    const { commands, times } = this.#replica
+    const { times } = this.#replica
     const key = redisKeys.lock(name)
-    const renew = () => commands.runScript(RENEW_LOCK, [key], [token, Math.ceil(lease)], times.bulkTimeout)
+    const renew = () => this.#connection.runScript(RENEW_LOCK, [key], [token, Math.ceil(lease)], times.bulkTimeout)
     const timer = setInterval(() => void renew(), lease / 3)
     timer.unref()
     this.#renewals.add(timer)
@@ -88,17 +92,16 @@ export class Locks {
   }
 
   async #release(name: string, token: string): Promise<void> {
-    const { commands, times } = this.#replica
     const args = [token, redisChannels.lockReleases, name]
-    await commands.runScript(RELEASE_LOCK, [redisKeys.lock(name)], args, times.bulkTimeout)
+    await this.#connection.runScript(RELEASE_LOCK, [redisKeys.lock(name)], args, this.#replica.times.bulkTimeout)
   }
 
   /** Calls `end` when the lock is gone: the message may be lost, and a holder whose process ended sends none. */
   #checkRegularly(name: string, end: () => void, lease: number): NodeJS.Timeout {
-    const { commands, heartbeat, times } = this.#replica
+    const { heartbeat, times } = this.#replica
     const check = async () => {
       // SET does not fail for a value of another type, GET does: it is repaired then, and the wait ends.
-      const reply = await commands.send(times.commandTimeout, (client) => client.get(redisKeys.lock(name)))
+      const reply = await this.#connection.send(times.commandTimeout, (client) => client.get(redisKeys.lock(name)))
       heartbeat.reportReply(reply)
       // One slow reply is no evidence about the lock.
       if (reply.ok ? reply.value !== null : heartbeat.isTrusted) return

@@ -3,7 +3,7 @@
 import type { StoredResponseInfo } from '../../core/cache.ts'
 import { STORED_FIELDS, StoredForms, type StoredKind, type StoredTimes } from '../../core/stored-response.ts'
 import { isObject, isStringArray } from '../../core/values.ts'
-import { type OnStoreEvent, redisKeys } from '../../replicas/options.ts'
+import { type OnStoreEvent, redisChannels, redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
 import type { BytesKey, SharedParts } from './contract.ts'
 import type { DecodedEntry, EntryCodec } from './entry-codec.ts'
@@ -50,7 +50,10 @@ export class RedisEntries {
     return { ...entry, generation: this.#generation, fetchedAt, expiresAt: fetchedAt + lifetime }
   }
 
-  /** Returns whether Redis stored the entry, or one that was written later. */
+  /**
+   * Returns whether Redis stored the entry, or one that was written later. Older entries in other local tiers are valid, but a
+   * client that read the newer one must not read the older one: the other replicas get the key behind the entry.
+   */
   async set(key: string, entry: LocalEntry): Promise<boolean> {
     const until = entry.fetchedAt + storageLifetime(entry.stored)
     const isNewest = () => this.#written.get(key) === entry
@@ -59,7 +62,7 @@ export class RedisEntries {
       const name = redisKeys.entry(key)
       // A long entry takes longer to encode than a short one that replaces it.
       const bytes = await this.#options.codec.encode(name, encodeHead(entry), entry.stored.body)
-      return isNewest() ? await writeValue(this.#options, name, bytes, until) : true
+      return isNewest() ? await writeValue(this.#options, name, bytes, until, key) : true
     } finally {
       if (isNewest()) this.#written.delete(key)
     }
@@ -74,16 +77,22 @@ export class RedisEntries {
   }
 }
 
-/** Stores a value until this time of the replica, in milliseconds. Returns whether Redis stored it. */
+/** Stores a value until this time of the replica, in milliseconds. Returns whether Redis stored it. `replaced`: the key to publish. */
 async function writeValue(
-  { replica: { bodies, times, elapsed }, onEvent }: RedisEntriesOptions,
+  { replica: { id, bodies, times, elapsed }, onEvent }: RedisEntriesOptions,
   name: string,
   bytes: Buffer,
   until: number,
+  replaced?: string,
 ): Promise<boolean> {
   const left = Math.floor(until - elapsed())
   if (left < 1) return false
-  const reply = await bodies.send(times.bulkTimeout, (client) => client.set(name, bytes, 'PX', left))
+  const reply = await bodies.send(times.bulkTimeout, async (client) => {
+    const storing = client.set(name, bytes, 'PX', left)
+    // Servers of a Redis Cluster do not keep the order.
+    if (client.isCluster) await storing
+    await Promise.all([storing, replaced && client.publish(redisChannels.replacements, `${id} ${replaced}`)])
+  })
   if (!reply.ok && reply.error.startsWith('OOM')) onEvent('full', reply.error)
   return reply.ok
 }

@@ -5,7 +5,7 @@ import type { Tag } from '../../contracts/endpoint.ts'
 import type { CacheStoreState } from '../../core/cache.ts'
 import type { CacheIndex } from '../../core/cache-index.ts'
 import type { Lookup, StoredBytes, TagEpochs } from '../../core/stored-response.ts'
-import { type OnStoreEvent, redisChannels, redisKeys } from '../../replicas/options.ts'
+import { type OnStoreEvent, redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
 import { GENERATION, LEASES, NOW, script } from '../../replicas/scripts.ts'
 import type { AcquireWriteLock, CacheStore, EpochStore, NewEntry, SharedParts } from './contract.ts'
@@ -53,7 +53,8 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
   readonly #entries: RedisEntries
   readonly #unsent = new Map<string, Promise<TierLookup>>()
   readonly #index: ResponseIndex
-  readonly #locks: Locks
+  readonly #fetchLocks: Locks
+  readonly #writeLocks: Locks
   readonly #invalidator: Invalidator
   #purges = 0
 
@@ -67,7 +68,8 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     this.#entries = new RedisEntries({ replica, codec, onEvent })
     this.parts = createRedisParts({ replica, codec, onEvent })
     this.#index = new ResponseIndex({ replica, codec, readSequence: () => this.#readSequence() })
-    this.#locks = new Locks(replica)
+    this.#fetchLocks = new Locks(replica, replica.bodies)
+    this.#writeLocks = new Locks(replica, replica.commands)
     const invalidator = new Invalidator({
       replica,
       known,
@@ -81,7 +83,10 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
       known,
       onEvent,
       onAcknowledged: (by, sequence, generation) => acknowledgements.add(by, sequence, generation),
-      onLockReleased: (name) => this.#locks.released(name),
+      onLockReleased: (name) => {
+        this.#fetchLocks.released(name)
+        this.#writeLocks.released(name)
+      },
       onReplaced: (key) => this.#local.delete(key),
       onPurge: () => {
         this.#purges += 1
@@ -97,8 +102,8 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
   }
 
   readonly acquireFetchLock: CacheStore['acquireFetchLock'] = (key, epochs, lease) =>
-    this.#locks.acquire(fetchLockName(key, epochs), lease)
-  readonly acquireWriteLock: AcquireWriteLock = (name, lease) => this.#locks.acquire(writeLockName(name), lease)
+    this.#fetchLocks.acquire(fetchLockName(key, epochs), lease)
+  readonly acquireWriteLock: AcquireWriteLock = (name, lease) => this.#writeLocks.acquire(writeLockName(name), lease)
   readonly fence: CacheStore['fence'] = (...fence) => this.#invalidator.fence(...fence)
   readonly list: CacheIndex['list'] = (...listing) => this.#index.list(...listing)
   readonly count: CacheIndex['count'] = () => this.#index.count()
@@ -107,8 +112,8 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
   readonly purgeCount = (): number => this.#purges
 
   /** Returns without a promise for a hit in the local tier. */
-  readonly lookup: CacheStore['lookup'] = (key, tags, hasLock = false) =>
-    this.lookupLocal(key, tags) ?? this.#lookupInRedis(key, tags, hasLock)
+  readonly lookup: CacheStore['lookup'] = (key, tags, isForFetch = false) =>
+    this.lookupLocal(key, tags) ?? this.#lookupInRedis(key, tags, isForFetch)
 
   readonly lookupLocal: CacheStore['lookupLocal'] = (key, tags) => {
     const now = this.#replica.elapsed()
@@ -127,8 +132,8 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     return epochs && { kind: 'miss', epochs: { ...epochs, readAt: now }, changed: false }
   }
 
-  async #lookupInRedis(key: string, tags: readonly Tag[], hasLock: boolean): Promise<Lookup> {
-    const { lookup, entry } = await this.#lookupShared(key, tags, hasLock)
+  async #lookupInRedis(key: string, tags: readonly Tag[], isForFetch: boolean): Promise<Lookup> {
+    const { lookup, entry } = await this.#lookupShared(key, tags, isForFetch)
     if (entry !== undefined) {
       this.#local.put(key, entry)
       this.#index.countHit(key, entry.info?.group)
@@ -141,24 +146,24 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
    * requests at once must not slow down Redis. It is sent after all of them have arrived, because the reply to an
    * earlier lookup might be older than a write that the later client has seen.
    */
-  #lookupShared(key: string, tags: readonly Tag[], hasLock = false): Promise<TierLookup> {
+  #lookupShared(key: string, tags: readonly Tag[], isForFetch = false): Promise<TierLookup> {
     if (!this.#replica.heartbeat.isTrusted) return Promise.resolve({ lookup: { kind: 'unavailable' } })
-    const name = `${key} ${hasLock} ${tags.join(' ')}`
+    const name = `${key} ${isForFetch} ${tags.join(' ')}`
     const unsent = this.#unsent.get(name)
     if (unsent !== undefined) return unsent
     const lookup = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
       this.#unsent.delete(name)
-      return this.#lookupAlone(key, tags, hasLock)
+      return this.#lookupAlone(key, tags, isForFetch)
     })
     this.#unsent.set(name, lookup)
     return lookup
   }
 
-  async #lookupAlone(key: string, tags: readonly Tag[], hasLock: boolean): Promise<TierLookup> {
+  async #lookupAlone(key: string, tags: readonly Tag[], isForFetch: boolean): Promise<TierLookup> {
     const { heartbeat, elapsed } = this.#replica
     if (!heartbeat.isTrusted) return { lookup: { kind: 'unavailable' } }
     const [epochs, entry] = await Promise.all([
-      (hasLock && this.#knownEpochs(key, tags)) || this.#readEpochs(key, tags),
+      (isForFetch && this.#knownEpochs(key, tags)) || this.#readEpochs(key, tags),
       this.#entries.get(key),
     ])
     // Checked again: meanwhile a heartbeat may have found that all fences were lost before this lookup.
@@ -224,11 +229,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     this.#local.put(key, local)
     if (isLocal) return
     const [isStored] = await Promise.all([this.#entries.set(key, local), this.#index.add(key, local)])
-    if (!isStored) return local.info && this.#index.remove({ group: local.info.group, keys: [key] })
-    // Older entries in other local tiers are valid, but a client that read the newer one must not read the older one.
-    const { id, commands, times } = this.#replica
-    const text = `${id} ${key}`
-    await commands.send(times.bulkTimeout, (client) => client.publish(redisChannels.replacements, text))
+    if (!isStored && local.info) await this.#index.remove({ group: local.info.group, keys: [key] })
   }
 
   readonly purge: CacheIndex['purge'] = async (what) => {
@@ -254,7 +255,8 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
   readonly close = async (): Promise<void> => {
     await this.#index.flushHits()
     this.#invalidator.close()
-    this.#locks.close()
+    this.#fetchLocks.close()
+    this.#writeLocks.close()
     this.#index.close()
     this.#local.clear()
   }
