@@ -18,7 +18,7 @@ t.test('a damaged entry is a miss with an event, and is replaced by the next fet
     const ways: (() => Promise<unknown>)[] = [
       () => client.set('edge:c:2:k', randomBytes(500), 'PX', 20_000),
       () => client.set('edge:c:2:k', '', 'PX', 20_000),
-      () => client.setrange('edge:c:2:k', 60, '!'),
+      () => client.setrange('edge:c:2:k', 60, '!!!!'),
       () => client.append('edge:c:2:k', 'more'),
       () => client.persist('edge:c:2:k'),
       () => client.pexpire('edge:c:2:k', 3_600_000),
