@@ -1,11 +1,13 @@
 /** Work on long bytes and texts, in turns of the event loop: copied, hashed and printed as JSON. */
-import { createHash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import { StringDecoder } from 'node:string_decoder'
 import { type CooperativeTask, isTurnOver, isTurnOverNow, PAUSE, runTask, waitForTurn } from './turns.ts'
 
 const SLICE_BYTES = 256 * 1024
 /** Copying, or hashing without support of the processor, takes about so long. */
 const SLICE_MS = 1
+/** What takes a few microseconds waits for no turn. */
+const SHORT_BYTES = 4096
 
 /** Yields parts that take at most about a millisecond, as many in each turn of the event loop as it has time for. */
 async function* partsInTurns(bytes: Buffer): AsyncGenerator<Buffer> {
@@ -65,9 +67,10 @@ async function copyInTurns(chunks: readonly Buffer[], whole: Buffer): Promise<Bu
 
 /** Returns the SHA-256 digest. */
 export async function digestInTurns(bytes: Buffer, encoding: 'hex' | 'base64url'): Promise<string> {
-  const hash = createHash('sha256')
-  for await (const part of partsInTurns(bytes)) hash.update(part)
-  return hash.digest(encoding)
+  if (bytes.length <= SHORT_BYTES) return hash('sha256', bytes, encoding)
+  const digest = createHash('sha256')
+  for await (const part of partsInTurns(bytes)) digest.update(part)
+  return digest.digest(encoding)
 }
 
 /** Returns the text of UTF-8. */

@@ -194,7 +194,10 @@ export class KnownEpochs {
       this.#version += 1
       this.#generation = result.generation
     }
-    for (const [at, tag] of read.tags.entries()) this.#epochs.set(tag, result.epochs[at] ?? '')
+    for (const [at, tag] of read.tags.entries()) {
+      const epoch = result.epochs[at] ?? ''
+      if (this.#epochs.get(tag) !== epoch) this.#epochs.set(tag, epoch)
+    }
     const max = Math.max(MIN_KNOWN_TAGS, Math.ceil(this.#localBytes() / LOCAL_BYTES_PER_TAG))
     for (let count = 0; this.#epochs.size > max && count < MAX_EVICTIONS; count++) this.#epochs.pop()
   }

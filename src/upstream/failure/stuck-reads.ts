@@ -54,6 +54,8 @@ export class StuckReads {
   readonly #others = newGroup('others', 'reads that the API process does not answer by itself', endpointOf)
   /** Of one agent or endpoint. */
   readonly #single = growingLru<string, Group>(MAX_GROUPS)
+  /** Suspicions that have not ended. */
+  #suspicions = 0
 
   constructor(options: StuckReadsOptions) {
     this.#options = options
@@ -101,17 +103,22 @@ export class StuckReads {
     if (group.suspicion !== undefined || group.lost.size < ejection.hangs) return
     group.suspicion = new Suspicion(group.reason, ejection, clock)
     group.suspicion.begin()
+    this.#suspicions += 1
     onStuck(group.reads, (other) => this.#groupsOf(other).includes(group))
   }
 
   #clear(group: Group): void {
     const { suspicion } = group
-    group.lost.clear()
+    // To clear an empty set takes memory.
+    if (group.lost.size > 0) group.lost.clear()
+    if (suspicion === undefined) return
     group.suspicion = undefined
-    if (suspicion !== undefined) this.#options.onAnswer(group.reads)
+    this.#suspicions -= 1
+    this.#options.onAnswer(group.reads)
   }
 
   #suspectedOf(call: NodeCall) {
+    if (this.#suspicions === 0) return undefined
     return this.#groupsOf(call).find(
       (group): group is Group & { suspicion: Suspicion } => group.suspicion !== undefined,
     )
@@ -126,7 +133,9 @@ export class StuckReads {
   }
 
   #singleOf(reason: 'agent' | 'endpoint', reads: string): Group {
-    const group = this.#single.get(reads) ?? newGroup(reason, reads, urlOf)
+    const known = this.#single.get(reads)
+    if (known !== undefined) return known
+    const group = newGroup(reason, reads, urlOf)
     this.#single.set(reads, group)
     return group
   }
