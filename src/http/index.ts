@@ -268,7 +268,25 @@ async function sendResponse(
   reply.code(status)
   addHeaders(reply, stableHeaders)
   addHeaders(reply, ownHeaders)
+  await endOfTurn()
   return reply.send(bytes)
+}
+
+let turn: Promise<void> | undefined
+
+/**
+ * Resolves at the end of this turn of the event loop. The responses of a turn are written one after the other: the code and the
+ * data of the kernel's write stay in the caches of the processor, and a client that the first response wakes up is still awake
+ * for the others.
+ */
+function endOfTurn(): Promise<void> {
+  turn ??= new Promise((resolve) =>
+    setImmediate(() => {
+      turn = undefined
+      resolve()
+    }),
+  )
+  return turn
 }
 
 /** `pairs`: names and values, alternating. */
