@@ -1,4 +1,5 @@
 /** Request collapsing: identical pieces of work in flight run once, and all callers get their result. */
+import { Cancellation } from '../core/cancellation.ts'
 import { AbandonedError, type ClientPresence, Presence, type PresenceState } from '../core/presence.ts'
 import type { RequestClient } from '../core/request.ts'
 import { withTimeout } from '../core/timing.ts'
@@ -109,7 +110,7 @@ function isConnected({ presence }: RequestClient): boolean {
 class Flight<T> {
   readonly presence = new SharedPresence()
   readonly outcome: Promise<T>
-  readonly #controller = new AbortController()
+  readonly #controller = new Cancellation()
   readonly #continuesWithoutCallers: boolean
   #callers = 0
 

@@ -1,5 +1,6 @@
 /** One write at a time for a name. */
 
+import type { CancelSignal } from '../core/cancellation.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeWrite, Stage } from '../core/request.ts'
 import { Semaphore } from '../core/semaphore.ts'
@@ -49,7 +50,7 @@ export function createWriteLocks(acquireShared?: AcquireWriteLock, leaseMs = LEA
   const queues = new Map<string, Semaphore>()
   return {
     /** Resolves with the lock, or with `undefined` after `timeout` milliseconds. Rejects if the signal is aborted. */
-    acquire: async (name: string, timeout: number, signal: AbortSignal) => {
+    acquire: async (name: string, timeout: number, signal: CancelSignal) => {
       const deadline = performance.now() + timeout
       const queue = queues.get(name) ?? new Semaphore(() => 1)
       queues.set(name, queue)
@@ -70,7 +71,7 @@ export function createWriteLocks(acquireShared?: AcquireWriteLock, leaseMs = LEA
     },
   }
 
-  async function acquireInStore(name: string, deadline: number, signal: AbortSignal) {
+  async function acquireInStore(name: string, deadline: number, signal: CancelSignal) {
     if (acquireShared === undefined) return async () => {}
     for (;;) {
       const lock = await acquireShared(name, leaseMs)
@@ -80,7 +81,7 @@ export function createWriteLocks(acquireShared?: AcquireWriteLock, leaseMs = LEA
   }
 }
 
-function settlesInTime(settled: Promise<unknown>, deadline: number, signal: AbortSignal): Promise<boolean> {
+function settlesInTime(settled: Promise<unknown>, deadline: number, signal: CancelSignal): Promise<boolean> {
   const inTime = settled.then(() => true)
   return withTimeout(inTime, Math.max(0, deadline - performance.now()), false, signal)
 }

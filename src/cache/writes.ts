@@ -5,6 +5,7 @@
  */
 
 import type { Tag } from '../contracts/endpoint.ts'
+import { Cancellation } from '../core/cancellation.ts'
 import { dataOf, errorNumberOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent } from '../core/events.ts'
@@ -48,7 +49,7 @@ export function invalidate(ports: InvalidatePorts): Stage<EdgeWrite> {
     // A write that was sent is completed even if the client disconnects. One that waits for a node is dropped then.
     const presence = new SharedPresence()
     presence.join(client.presence)
-    const detached = { ...request, client: { signal: new AbortController().signal, presence } }
+    const detached = { ...request, client: { signal: new Cancellation(), presence } }
     if (endpoint.invalidates.length === 0) return next(detached)
     const outageFor = ports.outageFor?.()
     if (outageFor !== undefined) {

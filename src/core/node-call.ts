@@ -1,6 +1,7 @@
 /** What calls to nodes are made of, and what the edge knows of nodes. Over 200 lines: the vocabulary of calls to nodes. */
 import type { Readable } from 'node:stream'
 import type { Priority } from '../contracts/endpoint.ts'
+import type { CancelSignal } from './cancellation.ts'
 import type { Failure, NodeFault } from './node-faults.ts'
 import type { ClientPresence } from './presence.ts'
 import type { Trace } from './trace.ts'
@@ -41,7 +42,7 @@ export interface NodeCall {
   readonly expect: 'bytes' | 'stream' | 'text'
   /** Milliseconds; absent: no limit (`wait_for_complete`). */
   readonly timeout?: number
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
   /** Whether a client awaits the response. A call without one is dropped, unless it was sent. Absent: it is always awaited. */
   readonly presence?: ClientPresence
   /** Several requests may share the response. */

@@ -1,5 +1,5 @@
-import { setMaxListeners } from 'node:events'
 import type { Priority, ReadEndpoint, WriteEndpoint } from '../contracts/endpoint.ts'
+import { Cancellation, type CancelSignal } from './cancellation.ts'
 import type { ClientFlow, LateExchange, NodeCall, NodeResult, NodeToken } from './node-call.ts'
 import type { ClientPresence } from './presence.ts'
 import type { EdgeResponse } from './response.ts'
@@ -152,17 +152,14 @@ export interface RequestClient {
   /** Absent: the request is work of the edge. To be read if it needs a node: such requests show who is bulk. */
   readonly flow?: ClientFlow
   /** Aborted when none of them waits any more. Made when it is first read: a cache hit needs none. */
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
   /** Whether a call that is not sent yet is still awaited. Absent: it always is, because it is work of the edge. */
   readonly presence?: ClientPresence
 }
 
 /** Returns the client of work of the edge, for which no client waits. */
 export function createNoClient(): RequestClient {
-  const client = new AbortController()
-  // Every call adds a listener; above ten Node.js would warn of a leak.
-  setMaxListeners(0, client.signal)
-  return client
+  return new Cancellation()
 }
 
 /** What a read counts for if the cache cannot answer it. */

@@ -1,3 +1,4 @@
+import { Cancellation, type CancelSignal } from './cancellation.ts'
 import type { Effort } from './request.ts'
 
 /** `wall`: milliseconds since 1970, for times in tokens. `elapsed`: monotonic milliseconds, for durations. */
@@ -33,7 +34,7 @@ export function timeLimitOf(
 
 /** When a call ends: at its timeout or when its client disconnects, whichever is first. */
 export interface Deadline {
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
   /** Returns the milliseconds that are left; Infinity without a timeout. */
   remaining(): number
   /** Returns why the signal was aborted. */
@@ -51,11 +52,11 @@ export interface Deadline {
  */
 export function startDeadline(
   timeout: number | undefined,
-  client: AbortSignal | undefined,
+  client: CancelSignal | undefined,
   clock: () => number,
   late?: () => unknown,
 ): Deadline {
-  const controller = new AbortController()
+  const controller = new Cancellation()
   const end = timeout === undefined ? Number.POSITIVE_INFINITY : clock() + timeout
   let hasExpired = false
   const cancel = () => controller.abort(client?.reason)
@@ -92,7 +93,7 @@ export function withTimeout<T, Late>(
   work: Promise<T>,
   ms: number,
   late: Late,
-  signal?: AbortSignal,
+  signal?: CancelSignal,
 ): Promise<T | Late> {
   return new Promise((resolve, reject) => {
     // If the event loop was blocked, the timer runs before the I/O that is already there: process that first.

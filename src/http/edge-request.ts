@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Endpoint, Priority, ReadEndpoint, WriteEndpoint } from '../contracts/endpoint.ts'
 import { allows } from '../core/access.ts'
+import { Cancellation, type CancelSignal } from '../core/cancellation.ts'
 import type { ClientFlow } from '../core/node-call.ts'
 import { Presence } from '../core/presence.ts'
 import {
@@ -77,7 +78,7 @@ abstract class ClientRequest<E extends Endpoint> implements RequestClient {
   readonly #connection: ReadParts['client']
   readonly #address: string
   #flow: ClientFlow | undefined
-  #signal: AbortSignal | undefined
+  #signal: CancelSignal | undefined
   #presence: Presence | undefined
   declare readonly trace?: Trace
 
@@ -104,7 +105,7 @@ abstract class ClientRequest<E extends Endpoint> implements RequestClient {
     return this.#flow
   }
 
-  get signal(): AbortSignal {
+  get signal(): CancelSignal {
     this.#signal ??= departureOf(this.presence)
     return this.#signal
   }
@@ -184,15 +185,15 @@ function prefersMinimal(header: string | readonly string[] | undefined): boolean
 }
 
 /** Returns a signal that aborts when the client leaves before the response is sent. */
-function departureOf(presence: Presence): AbortSignal {
-  const controller = new AbortController()
+function departureOf(presence: Presence): CancelSignal {
+  const controller = new Cancellation()
   const check = () => {
     if (presence.state === 'left') controller.abort()
   }
   presence.onChange(check)
   // The client may have left already, for example while its password was verified.
   check()
-  return controller.signal
+  return controller
 }
 
 /** Returns the presence of the client that awaits the response. */

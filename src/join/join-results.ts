@@ -2,12 +2,11 @@
  * The handlers of writes and checks on many nodes that do not distribute them by themselves. Each node is called for its
  * own share, calls are never repeated, and the response always names the nodes that did not act.
  */
-import { setMaxListeners } from 'node:events'
 import type { MergeRule, ReadEndpoint, WriteEndpoint } from '../contracts/endpoint.ts'
 import { parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView } from '../core/node-call.ts'
-import { type EdgeRead, type EdgeRequest, type EdgeWrite, fieldsOf, type Handler } from '../core/request.ts'
+import { type EdgeRead, type EdgeWrite, fieldsOf, type Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceSync } from '../core/traced.ts'
 import { ownField, ownText } from '../core/values.ts'
@@ -43,7 +42,6 @@ export function joinWrites(ports: JoinWritesPorts): Handler<EdgeWrite> {
     const { target, path } = request.endpoint
     const rule = target.kind === 'everyNode' || target.kind === 'agentOwners' ? target.merge : 'collection'
     if (rule === 'collection' || rule === 'verdict') throw new Error(`${path} has no results of writes to join`)
-    allowManyCalls(request)
     // A client that leaves must not end the write on some of the nodes only.
     request.client.presence?.pin?.()
     return JOIN_BY_RULE[rule](ports, request)
@@ -61,7 +59,6 @@ const JOIN_BY_RULE: Readonly<
 /** Returns the handler of checks for distribution mode `edge`. */
 export function joinVerdicts({ read, view, endpoints: { validation } }: JoinVerdictsPorts): Handler<EdgeRead> {
   return async (request) => {
-    allowManyCalls(request)
     const names = view.nodes().map(({ name }) => name)
     const report = new NodeReport(names, performance.now(), false)
     const check = (name: string) =>
@@ -76,11 +73,6 @@ export function joinValidations(ports: JoinVerdictsPorts & { readonly forward: H
   const { view, forward } = ports
   const validateAll = joinVerdicts(ports)
   return (request) => (view.nodes().length < 2 ? forward(request) : validateAll(request))
-}
-
-/** Every call adds a listener; above ten Node.js would warn of a leak. */
-function allowManyCalls({ client }: EdgeRequest): void {
-  setMaxListeners(0, client.signal)
 }
 
 /** Throws 937 before anything is sent if a node would pass the write on to the others. */

@@ -1,5 +1,4 @@
 /** The context of one joined read: its deadlines, its node report, and how parts are fetched. */
-import { setMaxListeners } from 'node:events'
 import { sortFieldsOf } from '../collections/order.ts'
 import { DEFAULT_LIMIT, type PageWindow } from '../collections/request.ts'
 import type { DatabaseSource } from '../collections/sources.ts'
@@ -120,8 +119,6 @@ function startFanOut({ client, waitForComplete }: EdgeRead, total: number): FanO
   const late = () => new EdgeError(922, ' (its part was not there in time)')
   const timeout = waitForComplete ? undefined : total - margin
   const { signal, end } = startDeadline(timeout, client.signal, systemClock.elapsed, late)
-  // Every node adds a listener; above ten Node.js would warn of a leak.
-  setMaxListeners(0, signal)
   const forNodes = waitForComplete ? Number.POSITIVE_INFINITY : total - 2 * margin
   const deadlineAt = (share: number) => startedAt + forNodes * share
   const { presence } = client

@@ -1,4 +1,5 @@
 /** The error types of RFC 9209 section 2.3 in `Cluster-Status`. */
+import type { CancelSignal } from '../core/cancellation.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import type { FailureReason } from '../core/node-faults.ts'
 import { AbandonedError } from '../core/presence.ts'
@@ -47,7 +48,7 @@ export function proxyErrorOf(code: number, cause?: unknown): string {
 }
 
 /** To be called with the error of work for a client. Throws if the work ended because the client has left. */
-export function throwIfAbandoned(error: unknown, { signal }: { readonly signal: AbortSignal }): void {
+export function throwIfAbandoned(error: unknown, { signal }: { readonly signal: CancelSignal }): void {
   signal.throwIfAborted()
   if (error instanceof AbandonedError) throw error
 }

@@ -3,6 +3,7 @@
  * Calls are made of the parsed values of a request; no bytes of the client's request are copied. Here is what dialects share.
  */
 import { Readable } from 'node:stream'
+import type { CancelSignal } from '../core/cancellation.ts'
 import { readEnvelopeInTurns } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { jsonInTurns } from '../core/long-values.ts'
@@ -70,7 +71,7 @@ export interface DialectTools {
 }
 
 /** Resolves after the time in milliseconds. With a signal, rejects with its reason as soon as it is aborted. */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+export function pause(ms: number, signal?: CancelSignal): Promise<void> {
   return withTimeout(new Promise<never>(() => undefined), ms, undefined, signal)
 }
 

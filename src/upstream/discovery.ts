@@ -3,6 +3,7 @@
  * as much as any other request, so the whole edge reads one per interval: a list that another replica has read, or that
  * a client has requested, postpones the next one.
  */
+import { Cancellation } from '../core/cancellation.ts'
 import type { CallNode, NodeResponse, NodeResult } from '../core/node-call.ts'
 import { describeFailure } from '../core/node-faults.ts'
 import type { EdgeRequest } from '../core/request.ts'
@@ -38,7 +39,7 @@ export class Discovery {
   readonly #settings: ClusterSettings
   readonly #ports: DiscoveryPorts
   #isOn: boolean
-  #stopped = new AbortController()
+  #stopped = new Cancellation()
   #lastRefresh = Number.NEGATIVE_INFINITY
   /** When the list in use was read, by this replica or another one. */
   #listReadAt = Number.NEGATIVE_INFINITY
@@ -69,7 +70,7 @@ export class Discovery {
   restart(discover: boolean): void {
     this.stop()
     this.#ports.onList(undefined)
-    this.#stopped = new AbortController()
+    this.#stopped = new Cancellation()
     this.#lastRefresh = Number.NEGATIVE_INFINITY
     this.#listReadAt = Number.NEGATIVE_INFINITY
     this.#ownList = undefined

@@ -3,6 +3,7 @@
  * version, and for `manager-edge check --connect` the rights of the account.
  */
 
+import { Cancellation, type CancelSignal } from '../core/cancellation.ts'
 import type {
   CallNode,
   ClusterView,
@@ -26,11 +27,11 @@ type OwnCall = Pick<
   'node' | 'path' | 'endpoint' | 'caller' | 'credentials' | 'clientAddress' | 'token' | 'anyToken' | 'requestId'
 > & {
   readonly timeout: number
-  readonly signal?: AbortSignal
+  readonly signal?: CancelSignal
 }
 
 /** Completes a call that the edge sends for itself: it goes before those of clients. */
-export function createOwnCall({ signal = new AbortController().signal, ...call }: OwnCall): NodeCall {
+export function createOwnCall({ signal = new Cancellation(), ...call }: OwnCall): NodeCall {
   return { ...call, method: 'GET', retryable: true, expect: 'bytes', priority: 'own', signal }
 }
 

@@ -3,6 +3,7 @@
  * the other attempt ends. Late: on the node for five times its usual time, and for 5 s. Second attempts are at most 2 % of the
  * calls of a node.
  */
+import { Cancellation } from '../core/cancellation.ts'
 import type { NodeResult } from '../core/node-call.ts'
 import type { Send, UpstreamCall } from './call.ts'
 import type { ClusterSettings } from './options.ts'
@@ -39,8 +40,8 @@ async function sendTwiceIfLate(
 ): Promise<NodeResult> {
   const { signal, timeout } = call
   if (signal.aborted) return next(call)
-  const one = new AbortController()
-  let other: AbortController | undefined
+  const one = new Cancellation()
+  let other: Cancellation | undefined
   const abort = () => {
     one.abort(signal.reason)
     other?.abort(signal.reason)
@@ -62,7 +63,7 @@ async function sendTwiceIfLate(
     if (!spend()) return await first
     // Clients do not wait longer than for the first attempt.
     const left = timeout === undefined ? {} : { timeout: timeout - (clock() - start) }
-    other = new AbortController()
+    other = new Cancellation()
     const second = next({ ...call, ...left, signal: other.signal })
     // A second attempt that was held back, or has failed, shows nothing about the first one.
     const result = await Promise.race([first, second.then((each) => (each.ok ? each : first))])

@@ -1,7 +1,8 @@
 /** Posts batches of spans to the collector, with a few attempts. Follows no redirects, and takes nothing from the environment. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent } from 'undici'
-import { type Deadline, startDeadline } from '../../core/timing.ts'
+import { Cancellation } from '../../core/cancellation.ts'
+import { type Deadline, startDeadline, withTimeout } from '../../core/timing.ts'
 
 interface CollectorOptions {
   readonly url: string
@@ -31,12 +32,14 @@ const clock = () => performance.now()
 export function createCollectorClient({ url, headers, timeout }: CollectorOptions): CollectorClient {
   const connect = { timeout, rejectUnauthorized: true }
   const agent = new Agent({ connections: CONNECTIONS, pipelining: 1, connect })
-  const closed = new AbortController()
+  const closed = new Cancellation()
   const { origin, pathname, search } = new URL(url)
   const sent = { ...headers, 'content-type': 'application/json', 'user-agent': 'manager-edge' }
 
   const attempt = async (body: Uint8Array, deadline: Deadline): Promise<string | undefined> => {
-    const { signal } = deadline
+    const controller = new AbortController()
+    const { signal } = controller
+    deadline.signal.addEventListener('abort', () => controller.abort(), { once: true })
     try {
       const request = { origin, path: pathname + search, method: 'POST', headers: sent, body, signal } as const
       const { statusCode, body: ignored } = await agent.request(request)
@@ -56,7 +59,9 @@ export function createCollectorClient({ url, headers, timeout }: CollectorOption
           const fault = await attempt(body, deadline)
           const delay = RETRY_DELAYS_MS[count]
           if (fault === undefined || delay === undefined || FINAL.test(fault)) return fault
-          await sleep(delay, undefined, { signal, ref: false }).catch(() => undefined)
+          await withTimeout(sleep(delay, undefined, { ref: false }), Number.POSITIVE_INFINITY, undefined, signal).catch(
+            () => undefined,
+          )
           if (signal.aborted) return fault
         }
       } finally {

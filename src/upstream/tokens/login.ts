@@ -4,6 +4,7 @@
  */
 
 import { createHmac, randomBytes } from 'node:crypto'
+import { Cancellation } from '../../core/cancellation.ts'
 import type { NodeCall, NodeFailure, NodeResponse } from '../../core/node-call.ts'
 import { PROBLEM_TYPE } from '../../core/response.ts'
 import type { NameAndPassword } from '../../core/values.ts'
@@ -75,7 +76,7 @@ export class Login {
       retryable: false,
       expect: 'bytes',
       timeout: timeout(),
-      signal: new AbortController().signal,
+      signal: new Cancellation(),
       requestId: 'login',
       priority: 'own',
       caller: 'login',

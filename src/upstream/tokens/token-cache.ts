@@ -4,6 +4,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { HasEnded } from '../../core/access.ts'
+import type { CancelSignal } from '../../core/cancellation.ts'
 import type { Counters } from '../../core/counters.ts'
 import { isRelease5 } from '../../core/node-call.ts'
 import type { FailureReason, NodeFault } from '../../core/node-faults.ts'
@@ -34,7 +35,7 @@ export interface TokenCacheOptions extends LoginOptions {
 export interface Patience {
   /** Milliseconds; Infinity: no limit. */
   readonly remaining: number
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
 }
 
 interface PendingLogin {
