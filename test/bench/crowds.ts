@@ -11,11 +11,11 @@ const { values } = readOptions({
   purpose: 'Simulates the crowds of bench:relief in front of the real cache and queue, in virtual time.',
   options: {
     only: { kind: 'pattern', meaning: 'simulate the rows whose name matches' },
-    seeds: { kind: 'number', value: 'COUNT', meaning: 'number of seeds (default 4)' },
+    seeds: { kind: 'number', value: 'COUNT', meaning: 'number of seeds (default 8)' },
     late: { kind: 'flag', meaning: 'print each late answer' },
   },
 })
-const { only, seeds = 4 } = values
+const { only, seeds = 8 } = values
 
 /** The least part of the answers within a second. */
 const goalOf = ({ bulk }: Crowd): number => (bulk === 240 ? 0.99 : 0.994)
