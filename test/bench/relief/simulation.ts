@@ -14,7 +14,7 @@ import type { ClientFlow, NodeSlots, SharedSlots } from '../../../src/core/node-
 import { Presence } from '../../../src/core/presence.ts'
 import type { EdgeRead, RequestClient } from '../../../src/core/request.ts'
 import { startDeadline } from '../../../src/core/timing.ts'
-import { ConnectionCallers } from '../../../src/http/connection-callers.ts'
+import { Sequences, sequenceOf } from '../../../src/http/sequences.ts'
 import { ConcurrencyLimiter, type LimitedCall } from '../../../src/upstream/limiter.ts'
 import { cacheStatusOf, edgeRequest, replica, success } from '../../support/edge-requests.ts'
 import { Agenda } from '../../unit/upstream/limiter-simulation.ts'
@@ -262,7 +262,8 @@ export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, wa
   const answers: Answer[] = []
   let connections = 0
   const pools = new Map<string, number[]>()
-  const uses = new Map<number | string, ConnectionCallers>()
+  const known = new Set<number | string>()
+  const sequences = replicas.map(() => new Sequences())
   const open = () => (connections += 1)
   const ask = async (party: string, client: number, { path, request }: Target, patience: number): Promise<boolean> => {
     const at = client % REPLICAS
@@ -275,8 +276,6 @@ export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, wa
     const user = party === 'people' ? 'browser' : crowd.user
     const sentAt = clock()
     const name = `${user} 127.0.0.1`
-    const use = uses.get(connection) ?? new ConnectionCallers()
-    uses.set(connection, use)
     let flow: ClientFlow | undefined
     let endUse = (_: number) => {}
     const requestClient: RequestClient = {
@@ -285,15 +284,18 @@ export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, wa
       // A request that needs no node does not count.
       get flow() {
         if (flow !== undefined) return flow
-        const begun = use.begin(name, clock())
-        endUse = begun.end
-        flow = { party: name, connection: `${party}${connection}`, isBulk: begun.isBulk }
+        const of = known.has(connection) ? `${party}${connection}` : sequenceOf(asked)
+        known.add(connection)
+        const begun = sequences[at]?.begin(`${name} ${of}`, clock())
+        endUse = begun?.end ?? endUse
+        flow = { party: name, connection: of, isBulk: begun?.isBulk ?? false }
         return flow
       },
     }
+    const asked: EdgeRead = request(requestClient)
     const answer: Answer = { path, at: sentAt - start, ms: Number.POSITIVE_INFINITY, how: 'no answer' }
     if (party === 'people') answers.push(answer)
-    const answering = (async () => replicas[at]?.read(request(requestClient)))()
+    const answering = (async () => replicas[at]?.read(asked))()
     let how = ''
     const left = Symbol()
     const result = await Promise.race([

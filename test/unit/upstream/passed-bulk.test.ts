@@ -1,6 +1,6 @@
 /** A steady overload on a pool of connections, all of which become bulk: calls that others pass are rejected, not answered late. */
 import t from 'tap'
-import { ConnectionCallers } from '../../../src/http/connection-callers.ts'
+import { Sequences } from '../../../src/http/sequences.ts'
 import { Agenda, createLimiter, deadlineIn, flowOf, settled } from './limiter-simulation.ts'
 
 const NODE_MS = 40
@@ -24,7 +24,7 @@ function seeded() {
   }
 }
 
-/** Returns how long calls waited for a slot, and the Retry-After of the others. */
+/** Returns how long calls waited for a slot and the Retry-After of the others. */
 async function overload() {
   let now = 0
   const clock = () => now
@@ -32,9 +32,9 @@ async function overload() {
   const agenda = new Agenda()
   const sleep = (ms: number) => new Promise<void>((resolve) => agenda.add(now + ms, async () => resolve()))
   const limiter = createLimiter(() => LIMITS, clock)
-  const pool: { readonly name: number; readonly callers: ConnectionCallers; isUsed: boolean }[] = []
+  const pool: { readonly name: number; readonly sequences: Sequences; isUsed: boolean }[] = []
   const open = () => {
-    const connection = { name: pool.length, callers: new ConnectionCallers(), isUsed: false }
+    const connection = { name: pool.length, sequences: new Sequences(), isUsed: false }
     pool.push(connection)
     return connection
   }
@@ -44,7 +44,7 @@ async function overload() {
     const arrival = now
     const connection = pool.find(({ isUsed }) => !isUsed) ?? open()
     connection.isUsed = true
-    const { isBulk, end } = connection.callers.begin('ann', now)
+    const { isBulk, end } = connection.sequences.begin('ann', now)
     const flow = { ...flowOf(`ann 10.0.0.1 ${connection.name}`), isBulk }
     const call = { priority: 'interactive', caller: 'ann', flow, path: '/', endpoint: 'GET /' } as const
     const slot = await limiter.acquire(call, deadlineIn(20_000, clock, agenda))
