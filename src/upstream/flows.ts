@@ -1,7 +1,7 @@
 /**
  * The flows of one node: who causes its calls. A flow is one user at one address on one connection, because a dashboard has
- * one account and one address for everybody who uses it. Calls of a flow are counted in node time: the milliseconds that
- * they have a slot.
+ * one account and one address for everybody who uses it; on new connections, those of one kind (`http/sequences.ts`). Calls of
+ * a flow are counted in node time: the milliseconds that they have a slot.
  *
  * `recent`: the node time since the latest pause, in which the flow had no call for `PAUSE_MS`, with the usual time of rejected
  * calls. A flow with at least `BURST_MS` of it always has a call waiting: it is bulk. So is one whose client has had a request
@@ -11,8 +11,8 @@
  * `served`: the node time of the flow in a virtual time that starts where the flows in use are.
  *
  * A party is all flows of one user at one address, and counts as they do: a client that opens many connections, or one for each
- * request, is many flows and one party. The next call is that of the party with the least `recent` node time, up to
- * `BURST_MS`; of parties beyond it, that with the least `served`. The same rule chooses the flow of the party, but a read that
+ * request, is many flows and one party. The next call is that of a party without `recent` node time, then of one with less than
+ * `BURST_MS`, and among these of the one with the least `served`. The same rule chooses the flow of the party, but a read that
  * several of its interactive clients await (`shared`) comes first.
  */
 import { type NodeCall, PAUSE_MS } from '../core/node-call.ts'
@@ -163,8 +163,13 @@ export function comesBefore(a: Flow, b: Flow): boolean {
 }
 
 function hasUsedLess(a: Flow, b: Flow): boolean {
-  const difference = Math.min(a.recent, BURST_MS) - Math.min(b.recent, BURST_MS)
+  const difference = rankOf(a) - rankOf(b)
   return difference < 0 || (difference === 0 && a.served < b.served)
+}
+
+/** Flows of one rank take turns: one that waits for those with less node time would wait until it is bulk. */
+function rankOf({ recent }: Flow): number {
+  return recent >= BURST_MS ? 2 : Math.sign(recent)
 }
 
 function countIn(flow: Flow, calls: number, now: number): void {

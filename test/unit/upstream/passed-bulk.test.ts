@@ -1,4 +1,4 @@
-/** A steady overload on a pool of connections, all of which become bulk: calls that others pass are rejected, not answered late. */
+/** A steady overload on a pool of connections, all of which become bulk: no call is passed by others for long and answered late. */
 import t from 'tap'
 import { Sequences } from '../../../src/http/sequences.ts'
 import { Agenda, createLimiter, deadlineIn, flowOf, settled } from './limiter-simulation.ts'
@@ -24,8 +24,8 @@ function seeded() {
   }
 }
 
-/** Returns how long calls waited for a slot and the Retry-After of the others. */
-async function overload() {
+/** Returns how long calls waited for a slot that came at `begin` or later, and the Retry-After of the others. */
+async function overload(begin: number) {
   let now = 0
   const clock = () => now
   const random = seeded()
@@ -53,8 +53,8 @@ async function overload() {
       await sleep(NODE_MS + 6 * random())
       limiter.release(call, start, 'success')
     }
-    if (arrival >= BEGIN_MS && slot.ok) waits.push(start - arrival)
-    if (arrival >= BEGIN_MS && !slot.ok) hints.push(slot.retryAfter ?? 0)
+    if (arrival >= begin && slot.ok) waits.push(start - arrival)
+    if (arrival >= begin && !slot.ok) hints.push(slot.retryAfter ?? 0)
     end(now)
     await sleep(2 * AGAIN_MS * random())
     connection.isUsed = false
@@ -69,9 +69,16 @@ async function overload() {
 }
 
 t.test('a bulk call that others pass is rejected after its sojourn time', async (t) => {
-  const { waits, hints } = await overload()
+  const { waits, hints } = await overload(BEGIN_MS)
   const late = waits.filter((wait) => wait > SOJOURN_MS)
   t.same(late, [], `of ${waits.length}`)
   t.ok(waits.length * NODE_MS >= 0.8 * LIMITS.inFlight * (END_MS - BEGIN_MS), 'the node is busy')
   t.ok(hints.length > 0 && hints.every((seconds) => seconds >= 1))
+})
+
+t.test('before the connections are bulk, those with the most calls wait no longer than the others', async (t) => {
+  const { waits } = await overload(0)
+  const [late = 0] = waits.toSorted((a, b) => b - a).slice(Math.floor(waits.length / 100))
+  const fullQueue = (LIMITS.queue * NODE_MS) / LIMITS.inFlight
+  t.ok(late <= 2 * fullQueue, `99 % of ${waits.length} wait for at most ${late} ms`)
 })
