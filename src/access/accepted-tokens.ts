@@ -19,10 +19,10 @@ import { growingLru } from '../core/recently-used.ts'
 import { type Clock, systemClock, withTimeout } from '../core/timing.ts'
 import { ownField } from '../core/values.ts'
 import {
+  type AcceptancePlace,
   acceptedIn,
   type ClaimedToken,
   issuedAtIn,
-  type Place,
   StoredAcceptances,
   type StoredAcceptancesOptions,
   tagsOfUser,
@@ -56,7 +56,7 @@ interface Acceptance {
 
 /** A request that waits for the check of its token. */
 interface Waiter {
-  readonly place: Place
+  readonly place: AcceptancePlace
   readonly node: AskNode
   resolve(isAccepted: boolean): void
   reject(error: unknown): void
@@ -153,7 +153,7 @@ export class AcceptedTokens {
   }
 
   /** Only the node can check the signature of a token that it has never accepted. */
-  #askOfUnknown(place: Place, issuedAt: number, before: BytesLookup, node: AskNode): Promise<boolean> {
+  #askOfUnknown(place: AcceptancePlace, issuedAt: number, before: BytesLookup, node: AskNode): Promise<boolean> {
     // A call under way may have begun before a change that this request must see.
     const id = `${place.own} ${epochsText(before)}`
     const begun = this.#unknown.get(id)
@@ -169,7 +169,7 @@ export class AcceptedTokens {
   }
 
   /** Asks about genuine tokens of a series together: one call at a time. Resolves to whether the token is good. */
-  #ask(place: Place, node: AskNode): Promise<boolean> {
+  #ask(place: AcceptancePlace, node: AskNode): Promise<boolean> {
     return new Promise((resolve, reject) => {
       const waiter = { place, node, resolve, reject }
       const others = this.#waiting.get(place.series)
@@ -210,7 +210,7 @@ export class AcceptedTokens {
     return round.filter((waiter) => !isOfSame(waiter))
   }
 
-  #current(place: Place): Acceptance['noteAnswer'] | undefined {
+  #current(place: AcceptancePlace): Acceptance['noteAnswer'] | undefined {
     const lookup = this.#stored.lookUpLocal(place)
     if (lookup === undefined) return undefined
     const known = acceptedIn(lookup)
@@ -220,7 +220,7 @@ export class AcceptedTokens {
   }
 
   /** Returns the function that notes the answer to a call that is sent from now on. `before`: what was just looked up. */
-  #noteLater(place: Place, before: BytesLookup): Acceptance['noteAnswer'] {
+  #noteLater(place: AcceptancePlace, before: BytesLookup): Acceptance['noteAnswer'] {
     // Only a part of all answers, and none of them depends on it.
     return () => void this.#stored.add(place, before).catch(nothingToNote)
   }

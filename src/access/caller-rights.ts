@@ -6,7 +6,7 @@
 
 import type { BytesKey, BytesLookup, EpochStore } from '../cache/stores/contract.ts'
 import { epochsText } from '../cache/stores/epochs.ts'
-import { type EdgeError, Problem } from '../core/errors.ts'
+import { type EdgeError, ProblemError } from '../core/errors.ts'
 import type { Caller } from '../core/request.ts'
 import { REFUSED_BY_RIGHTS } from '../core/response.ts'
 import { bytesOf } from '../core/stored-response.ts'
@@ -94,5 +94,5 @@ function namesOf(right: string): readonly string[] {
 function refusal(right: string): EdgeError {
   const type = (right.split(' on ')[1] ?? '').split(':').slice(0, 2).join(':')
   const detail = `Permission denied: Resource type: ${type}`
-  return new Problem(902, { title: 'Permission Denied', detail, number: REFUSED_BY_RIGHTS })
+  return new ProblemError(902, { title: 'Permission Denied', detail, number: REFUSED_BY_RIGHTS })
 }

@@ -4,7 +4,7 @@
  */
 import { Readable } from 'node:stream'
 import { envelopeOf } from '../core/envelope.ts'
-import { EdgeError, Problem } from '../core/errors.ts'
+import { EdgeError, ProblemError } from '../core/errors.ts'
 import type { Caller, EdgeRequest, Handler } from '../core/request.ts'
 import { type EnvelopeResponse, OF_EDGE } from '../core/response.ts'
 import type { Access, AccessOptions } from './access.ts'
@@ -76,7 +76,7 @@ export function createTokenOperations({ issue, revoke }: TokenActions): {
 /** No user of the edge may use authorization contexts, and tokens of the manager are not issued for them. */
 function runAsRefused(): EdgeError {
   const detail = 'The current user does not have authentication enabled through authorization context'
-  return new Problem(902, { title: 'Permission Denied', detail, number: 6004 })
+  return new ProblemError(902, { title: 'Permission Denied', detail, number: 6004 })
 }
 
 function v4Response(contents: object): EnvelopeResponse {

@@ -29,7 +29,7 @@ export interface ClaimedToken extends TokenSubject {
 }
 
 /** Where a token and its series are stored. */
-export interface Place extends Pick<ClaimedToken, 'issuedAt' | 'expiresAt'> {
+export interface AcceptancePlace extends Pick<ClaimedToken, 'issuedAt' | 'expiresAt'> {
   readonly own: BytesKey
   readonly series: BytesKey
   readonly tags: readonly string[]
@@ -51,7 +51,7 @@ export class StoredAcceptances {
     this.#options = options
   }
 
-  placeOf({ text, node, user, series, issuedAt, expiresAt }: ClaimedToken): Place {
+  placeOf({ text, node, user, series, issuedAt, expiresAt }: ClaimedToken): AcceptancePlace {
     const digest = (kind: string, value: string): BytesKey => {
       const hmac = createHmac('sha256', this.#options.secret()).update(`${kind} ${node.length}:${node} ${value}`)
       return `bytes:${hmac.digest('base64url')}`
@@ -59,21 +59,21 @@ export class StoredAcceptances {
     return { own: digest('token', text), series: digest('series', series), tags: tagsOfUser(user), issuedAt, expiresAt }
   }
 
-  lookUpGenuine({ own }: Place): ReturnType<EpochStore['lookup']> {
+  lookUpGenuine({ own }: AcceptancePlace): ReturnType<EpochStore['lookup']> {
     return this.#options.store.lookup(own, GENUINE_TAGS)
   }
 
-  lookUpSeries({ series, tags }: Place): ReturnType<EpochStore['lookup']> {
+  lookUpSeries({ series, tags }: AcceptancePlace): ReturnType<EpochStore['lookup']> {
     return this.#options.store.lookup(series, tags)
   }
 
   /** As `lookUpSeries`, without a step to Redis; `undefined`: this process has no copy. */
-  lookUpLocal({ series, tags }: Place): BytesLookup | undefined {
+  lookUpLocal({ series, tags }: AcceptancePlace): BytesLookup | undefined {
     return this.#options.store.lookupLocal(series, tags)
   }
 
   /** Whether the token was accepted, and no change since then may have ended it. */
-  async wasAccepted(place: Place): Promise<boolean> {
+  async wasAccepted(place: AcceptancePlace): Promise<boolean> {
     if (this.#options.hasOutageMode?.() !== true) return false
     const from = fromIn(await this.lookUpSeries(place))
     return from !== undefined && from <= place.issuedAt
@@ -83,7 +83,7 @@ export class StoredAcceptances {
    * Stores that the node accepted the token after `before` was looked up. `initialAge`: milliseconds before that lookup at
    * which the call for it began.
    */
-  async add(place: Place, before: BytesLookup, initialAge = 0): Promise<void> {
+  async add(place: AcceptancePlace, before: BytesLookup, initialAge = 0): Promise<void> {
     const { series, tags, issuedAt, expiresAt } = place
     const known = acceptedIn(this.lookUpLocal(place) ?? before)
     // The acceptance of an older token covers more.
@@ -95,7 +95,7 @@ export class StoredAcceptances {
     await this.#save(before, { key: series, tags, stored, initialAge })
   }
 
-  async addGenuine(place: Place, issuedAt: number): Promise<void> {
+  async addGenuine(place: AcceptancePlace, issuedAt: number): Promise<void> {
     const before = await this.lookUpGenuine(place)
     if (before.kind === 'hit') return
     const stored = bytesOf({ issuedAt }, place.expiresAt - this.#options.clock.wall())

@@ -85,10 +85,10 @@ function refuseOtherSites({ method, headers }: FastifyRequest): void {
   if (isRead) return
   if (headers[CONSOLE_HEADER] === undefined) throw new EdgeError(902, `. The header ${CONSOLE_HEADER} is needed`)
   const { origin, host } = headers
-  if (origin !== undefined && hostOf(origin) !== host) throw otherSiteError()
+  if (origin !== undefined && originHostOf(origin) !== host) throw otherSiteError()
 }
 
-export function hostOf(origin: string): string | undefined {
+export function originHostOf(origin: string): string | undefined {
   return URL.canParse(origin) ? new URL(origin).host : undefined
 }
 

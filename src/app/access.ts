@@ -19,7 +19,7 @@ import type { Config } from '../config/schema.ts'
 import { permissions } from '../contracts/index.ts'
 import type { HasEnded } from '../core/access.ts'
 import { type Counters, createCounters } from '../core/counters.ts'
-import { EdgeError, Problem } from '../core/errors.ts'
+import { EdgeError, ProblemError } from '../core/errors.ts'
 import { jsonInTurns } from '../core/long-values.ts'
 import type { NodeCall, NodeFailure } from '../core/node-call.ts'
 import { describeFailure } from '../core/node-faults.ts'
@@ -259,7 +259,7 @@ async function runAs(cluster: Cluster, request: EdgeRequest, call: NodeCall): Pr
   const title = ownText(content, 'title') ?? 'Permission Denied'
   const number = ownField(content, 'error')
   const detail = ownText(content, 'detail') ?? `status ${status}`
-  throw new Problem(902, { title, detail, status, ...(typeof number === 'number' && { number }) })
+  throw new ProblemError(902, { title, detail, status, ...(typeof number === 'number' && { number }) })
 }
 
 /** Returns the error for a call that could not check what it was sent for: 904 while logins are blocked, otherwise 920. */

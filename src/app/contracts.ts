@@ -5,7 +5,7 @@ import type { Contract, Endpoint } from '../contracts/endpoint.ts'
 import { bothContracts, catalogue } from '../contracts/index.ts'
 import { v4Contract as v4Records, withManagerUsers } from '../contracts/v4/index.ts'
 import { parseName } from '../core/endpoint-names.ts'
-import { EdgeError, Problem } from '../core/errors.ts'
+import { EdgeError, ProblemError } from '../core/errors.ts'
 import type { HttpContract } from '../http/contract.ts'
 import { createReadFinder, createUrlResolver, type FindRead, type ResolveUrl } from '../http/index.ts'
 import { v3Contract } from '../http/v3.ts'
@@ -55,8 +55,8 @@ function resolverOf(served: ServedContracts): ResolveUrl {
       return resolve(path, caller)
     } catch (error) {
       // The url is a parameter of the request that is answered.
-      if (error instanceof Problem && error.code === 614)
-        throw new Problem(604, { title: error.title, detail: error.detail })
+      if (error instanceof ProblemError && error.code === 614)
+        throw new ProblemError(604, { title: error.title, detail: error.detail })
       throw error
     }
   }

@@ -1,7 +1,7 @@
 /** Explains to operators why the next request of a URL is a hit or a miss, and which writes invalidate its response. */
 
 import type { ConditionalTags, Endpoint, Tag, WriteEndpoint } from '../contracts/endpoint.ts'
-import type { Explanation, InvalidatingWrite } from '../core/cache.ts'
+import type { CacheExplanation, InvalidatingWrite } from '../core/cache.ts'
 import type { CacheIndex, EntryContents } from '../core/cache-index.ts'
 import { nameOf } from '../core/endpoint-names.ts'
 import { EdgeError } from '../core/errors.ts'
@@ -66,7 +66,7 @@ function decodeNode(encoded: string): string {
 export const CACHE_OFF = { cacheable: false, reason: 'the cache is off' } as const
 
 /** Explains a URL as the index shows it. Throws as `resolveIndexUrl` does. */
-export async function explain(ports: ExplainPorts, indexUrl: string, caller: Caller): Promise<Explanation> {
+export async function explain(ports: ExplainPorts, indexUrl: string, caller: Caller): Promise<CacheExplanation> {
   const request = await resolveIndexUrl(ports, indexUrl, caller)
   const endpoint = `${request.endpoint.method} ${nameOf(request.endpoint)}`
   const target = ports.resolveTarget(request)
@@ -119,7 +119,7 @@ export async function readEntry(
 async function explainSnapshot(
   { snapshotTargetOf, index }: ExplainPorts,
   request: EdgeRead,
-): Promise<Explanation['next'] | undefined> {
+): Promise<CacheExplanation['next'] | undefined> {
   const target = snapshotTargetOf(request)
   if (target === undefined) return undefined
   const found = explainLookup(await index.peek(target.key, target.tags))
@@ -128,7 +128,7 @@ async function explainSnapshot(
     : undefined
 }
 
-function explainLookup(lookup: Lookup): Explanation['next'] {
+function explainLookup(lookup: Lookup): CacheExplanation['next'] {
   if (lookup.kind === 'unavailable') return { hit: false, reason: 'the store is unreachable' }
   if (lookup.epochs.fenced) {
     return { hit: false, reason: 'a write to the data is in progress, or its outcome is unknown' }

@@ -6,11 +6,11 @@
 import { type CollectionError, type CollectionPage, MAX_LIMIT } from '../collections/request.ts'
 import { cacheEntries } from '../collections/sources.ts'
 import type { Row } from '../collections/value.ts'
-import { type Explanation, type IndexEntry, type PurgeCost, type PurgeOutcome, shownEntry } from '../core/cache.ts'
+import { type CacheExplanation, type IndexEntry, type PurgeCost, type PurgeOutcome, shownEntry } from '../core/cache.ts'
 import type { CacheIndex } from '../core/cache-index.ts'
 import { nameFor } from '../core/endpoint-names.ts'
 import { envelopeOf } from '../core/envelope.ts'
-import { errorTable, Problem } from '../core/errors.ts'
+import { errorTable, ProblemError } from '../core/errors.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { type EdgeOrigin, type EnvelopeResponse, OF_EDGE } from '../core/response.ts'
 import { inTurns, selectFirst } from '../core/turns.ts'
@@ -39,7 +39,7 @@ interface Purged {
   readonly left: ListedEntries
 }
 
-type ShownExplanation = Explanation | Pick<Explanation, 'cacheable' | 'reason'>
+type ShownExplanation = CacheExplanation | Pick<CacheExplanation, 'cacheable' | 'reason'>
 
 export interface CacheForm {
   /** Whether the response to a purge names what was purged. */
@@ -129,7 +129,7 @@ export const v4Form = {
   page: ({ items: rows, totalItems }: CollectionPage) =>
     items(rows, { total: totalItems, message: 'All selected stored responses were returned' }),
   refused: ({ code, message }: CollectionError, query: EdgeRequest['query']) => {
-    throw new Problem(604, { title: TITLE, number: code, ...wordsOf(code, message, query) })
+    throw new ProblemError(604, { title: TITLE, number: code, ...wordsOf(code, message, query) })
   },
   configuration: (value: object) => items([value], { message: 'The configuration of the cache was returned' }),
   explanation: (value: ShownExplanation) =>

@@ -5,7 +5,7 @@ import type {
   Collection,
   Endpoint,
   Param,
-  SnapshotRows,
+  SnapshotCollection,
   StaleLimit,
   StoringPolicy,
   Tag,
@@ -35,7 +35,7 @@ export interface CompiledPolicy {
   /** Worker nodes answer from data that they replicate from the master. */
   readonly isReplicated: boolean
   /** The kind of rows that snapshots of the collection have; absent: there are none. */
-  readonly snapshot?: SnapshotRows | V4Rows
+  readonly snapshot?: SnapshotCollection | V4Rows
   /**
    * The kind of rows that the edge computes responses of: from a snapshot, or while no node answers from a stored response
    * that has all rows; absent: it computes none.

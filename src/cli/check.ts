@@ -11,12 +11,12 @@ import type { Config } from '../config/schema.ts'
 import { RedisConnection } from '../replicas/connection.ts'
 import { DEFAULT_TIMES } from '../replicas/options.ts'
 import { type DeniedRights, findDeniedRights } from '../replicas/rights.ts'
-import { describeFailure } from '../replicas/store-status.ts'
+import { describeStoreFailure } from '../replicas/store-status.ts'
 import { describeStartError } from '../server/exit.ts'
 import { fileFindings } from './certificate-findings.ts'
 import { checkNodes } from './check-nodes.ts'
 import { describeFinding, type Finding, failure } from './output.ts'
-import { type Place, redisPlaces } from './places.ts'
+import { redisPlaces, type ServerAddress } from './places.ts'
 import { CommandError, loadCommandConfig, print } from './terminal.ts'
 
 /** Reads everything that a start reads, but opens no port. */
@@ -105,10 +105,10 @@ export function checkRedis(redis: RedisSettings): Promise<Check | undefined> {
     if (!connection.isReady) {
       const [place] = redisPlaces(redis)
       const wrong = place && (await findWrongProtocol(place))
-      return { ok: false, reason: wrong ?? describeFailure(connection.lastError) }
+      return { ok: false, reason: wrong ?? describeStoreFailure(connection.lastError) }
     }
     const reply = await connection.send<string>(DEFAULT_TIMES.bulkTimeout, (client) => client.info())
-    if (!reply.ok && !reply.error.startsWith('NOPERM')) return { ok: false, reason: describeFailure(reply.error) }
+    if (!reply.ok && !reply.error.startsWith('NOPERM')) return { ok: false, reason: describeStoreFailure(reply.error) }
     const info = reply.ok ? reply.value : ''
     // Before the rights: a write ends the connection to a read-only replica.
     const problem = checkRole(info) ?? checkMemory(info)
@@ -144,7 +144,7 @@ export async function withRedis<Result>(
 /** Returns undefined if Redis accepts writes. */
 function checkRole(info: string): Check | undefined {
   const isReadOnly = /^role:slave/m.test(info)
-  return isReadOnly ? { ok: false, reason: describeFailure('READONLY according to its role') } : undefined
+  return isReadOnly ? { ok: false, reason: describeStoreFailure('READONLY according to its role') } : undefined
 }
 
 /** Write fences and tag epochs have no TTL. If Redis evicted them, stored responses would be wrong (docs/cache.md). */
@@ -156,7 +156,7 @@ function checkMemory(info: string): Check | undefined {
   }
   const [used, most] = [Number(fieldOf('used_memory')), Number(fieldOf('maxmemory'))]
   const isFull = policy === 'noeviction' && most > 0 && used >= most
-  return isFull ? { ok: false, reason: describeFailure(`OOM: ${used} of ${most} bytes`) } : undefined
+  return isFull ? { ok: false, reason: describeStoreFailure(`OOM: ${used} of ${most} bytes`) } : undefined
 }
 
 const EXPECTS_TLS = 'the port of Redis expects TLS; write rediss:// in cache.redis.url, and set cache.redis.tls.ca'
@@ -167,7 +167,7 @@ const HAS_NO_TLS =
  * Redis closes a plain connection to its port for TLS, and waits for more if a TLS handshake reaches its other port. Neither
  * error names the reason. Returns it if the port answers in the other way.
  */
-async function findWrongProtocol({ host, port, isSecure }: Place): Promise<string | undefined> {
+async function findWrongProtocol({ host, port, isSecure }: ServerAddress): Promise<string | undefined> {
   // The certificate does not matter here: no password is sent.
   const socket = isSecure ? connectPlain({ host, port }) : connectSecure({ host, port, rejectUnauthorized: false })
   try {

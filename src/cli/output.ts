@@ -2,13 +2,13 @@
 import { print } from './terminal.ts'
 
 /** `align`: numbers are aligned right. */
-export interface Column<Row> {
+export interface TextColumn<Row> {
   readonly title: string
   readonly cell: (row: Row) => string | number
 }
 
 /** Returns rows as an aligned table: a line of column titles, then one line per row. Ends with a line feed. */
-export function formatTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
+export function formatTable<Row>(columns: readonly TextColumn<Row>[], rows: readonly Row[]): string {
   const cells = rows.map((row) => columns.map(({ cell }) => cell(row)))
   const isNumeric = columns.map((_, at) => cells.length > 0 && cells.every((line) => typeof line[at] === 'number'))
   const lines = [columns.map(({ title }) => title), ...cells.map((line) => line.map((cell) => singleLine(`${cell}`)))]
@@ -23,7 +23,7 @@ export function singleLine(text: string): string {
   return text.replace(/\p{Cc}/gu, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`)
 }
 
-export function printTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): void {
+export function printTable<Row>(columns: readonly TextColumn<Row>[], rows: readonly Row[]): void {
   process.stdout.write(formatTable(columns, rows))
 }
 

@@ -272,7 +272,7 @@ export interface StoringPolicy {
    * The kind of rows, if the edge may compute pages, sorts and filters of the collection from a stored snapshot of all its
    * rows. Not for collections whose totals count something else than their rows.
    */
-  readonly snapshot?: SnapshotRows | V4Rows
+  readonly snapshot?: SnapshotCollection | V4Rows
   /**
    * The kind of rows of a collection without snapshots, of which responses are computed from a stored one that has all of them,
    * while no node answers. Default: `pages`. `none`: not even pages are.
@@ -287,7 +287,7 @@ export interface StoringPolicy {
 export type PageRows = 'pages' | 'agentPages' | 'agentCounts'
 
 /** The collections that snapshots are built of. */
-export type SnapshotRows = Exclude<Collection, 'lists' | 'logs' | 'scaChecks'>
+export type SnapshotCollection = Exclude<Collection, 'lists' | 'logs' | 'scaChecks'>
 
 /**
  * The collections of the v4 contract that snapshots are built of; `collections/v4-sources.ts` defines how the rows of each

@@ -6,7 +6,7 @@ import type {
   NodeTarget,
   Param,
   ParamsOf,
-  SnapshotRows,
+  SnapshotCollection,
   StoringPolicy,
   V3Read,
   V3Write,
@@ -38,7 +38,7 @@ type Facts<T extends V3Read | V3Write, Path extends string, Key extends string, 
 export function read<const Path extends string>(
   path: Path,
   summary: string,
-  facts: Facts<V3Read, Path, `GET ${Path}`, never> & Rows<SnapshotRows>,
+  facts: Facts<V3Read, Path, `GET ${Path}`, never> & Rows<SnapshotCollection>,
 ): V3Read<Path> {
   return completeV3('GET', path, summary, facts) as V3Read<Path>
 }
@@ -98,7 +98,7 @@ interface Rows<Kind> {
   readonly storedRows?: NonNullable<StoringPolicy['storedRows']>
 }
 
-export interface Sketch extends Rows<SnapshotRows | V4Rows> {
+export interface Sketch extends Rows<SnapshotCollection | V4Rows> {
   readonly path: string
   readonly params?: Readonly<Record<string, Param | undefined>>
   readonly query?: Readonly<Record<string, Param>>

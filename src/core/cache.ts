@@ -138,7 +138,7 @@ export interface RedisFault {
 }
 
 /** The response of `/cache/explain`, of clients and of the console. Ages and times in milliseconds. */
-export interface Explanation {
+export interface CacheExplanation {
   readonly endpoint: string
   /** Whether responses of the endpoint are stored. */
   readonly cacheable: boolean

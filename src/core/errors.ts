@@ -51,7 +51,7 @@ export interface ProblemText {
 }
 
 /** An error in the words of the v4 contract. The log and the counts have its code of the v3 one. */
-export class Problem extends EdgeError {
+export class ProblemError extends EdgeError {
   override readonly status: number
   readonly title: string
   readonly detail: string
@@ -60,7 +60,7 @@ export class Problem extends EdgeError {
 
   constructor(code: ErrorCode, { title, detail, remediation, number, status, headers }: ProblemText) {
     super(code, `: ${detail}`, { ...(headers && { headers }) })
-    this.name = 'Problem'
+    this.name = 'ProblemError'
     this.status = status ?? errorTable[code].status
     this.title = title
     this.detail = detail
@@ -70,12 +70,12 @@ export class Problem extends EdgeError {
 }
 
 /** Returns the error of the v4 contract for a path that nodes do not have. */
-export function notFoundProblem(title = 'Not Found'): Problem {
-  return new Problem(603, { title, detail: '404: Not Found' })
+export function notFoundProblem(title = 'Not Found'): ProblemError {
+  return new ProblemError(603, { title, detail: '404: Not Found' })
 }
 
 /** As `notFoundProblem`, for what the release of the nodes no longer has. Such a request is not sent. */
-export function goneProblem(last: string, replacedBy: string | undefined): Problem {
+export function goneProblem(last: string, replacedBy: string | undefined): ProblemError {
   const instead = replacedBy === undefined ? 'nothing replaces it' : `use ${replacedBy}`
   return notFoundProblem(`Not Found: gone since release 5.0 (last in ${last}), ${instead}`)
 }

@@ -65,7 +65,7 @@ export function registerBodyParser(app: FastifyInstance, { parse, limitOf }: Bod
 }
 
 /** Returns the contents of a body of the v3 contract. */
-export function parseBody(endpoint: Endpoint, type: string, bytes: Buffer): unknown {
+export function parseRequestBody(endpoint: Endpoint, type: string, bytes: Buffer): unknown {
   const parse = parsers[type]
   if (parse !== undefined) return parse(endpoint, bytes)
   return bytes.length === 0 ? {} : undefined

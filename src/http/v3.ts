@@ -3,11 +3,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contracts/endpoint.ts'
 import { describedBody } from '../core/endpoint-names.ts'
-import { EdgeError, errorTable, Problem, SUGGESTION_HEADER } from '../core/errors.ts'
+import { EdgeError, errorTable, ProblemError, SUGGESTION_HEADER } from '../core/errors.ts'
 import { PROBLEM_TYPE } from '../core/response.ts'
 import { JSON_TYPE, PROBLEM_CONTENT } from '../representation/headers.ts'
 import { pretty } from '../representation/pretty.ts'
-import { checkContentHeaders, parseBody, requestBody } from './body.ts'
+import { checkContentHeaders, parseRequestBody, requestBody } from './body.ts'
 import { type HttpContract, type HttpSettings, type RouterOptions, routeFinder, toEdgeError } from './contract.ts'
 import { validatedUrl } from './edge-request.ts'
 import { parseParameters, takeFlags, type Values } from './parameters.ts'
@@ -53,7 +53,7 @@ function createV3Contract(catalogue: readonly Endpoint[], settings: () => HttpSe
       const { body, upload } = settings().listen.limits
       return endpoint !== undefined && describedBody(endpoint)?.kind === 'upload' ? upload : body
     },
-    parseBody,
+    parseBody: parseRequestBody,
     check: (endpoint, { query, body, headers }) =>
       check(endpoint, query as Values, headers['content-type'], (body ?? {}) as Values),
     checkUrl: (endpoint, params, query, headers) => {
@@ -119,7 +119,7 @@ function sendError({ edge, headers }: FastifyRequest, reply: FastifyReply, error
   if (error.status === 401 && !accepts(headers.accept, 'application/json'))
     return reply.type('text/plain').send('401 Unauthorized')
   // Of the manager: its texts end at the first colon.
-  if (error instanceof Problem && error.number !== undefined)
+  if (error instanceof ProblemError && error.number !== undefined)
     return send(JSON_TYPE, { error: error.number, message: error.detail.split(':')[0] })
   return send(JSON_TYPE, { error: error.code, message: error.message })
 }

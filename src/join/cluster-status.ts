@@ -1,7 +1,7 @@
 /** The header `Cluster-Status`. */
 
 /** One member of `Cluster-Status`. */
-export interface NodeStatus {
+export interface NodeOutcome {
   readonly node: string
   /** Everything came from the cache; otherwise `rtt` is the time that the node took. */
   readonly isHit: boolean
@@ -26,7 +26,7 @@ const MAX_CLUSTER_STATUS_CHARACTERS = 12_000
  *
  * @example master;rtt=12;rows=40, worker-1;error=connection_refused, worker-2;hit;rows=3
  */
-export function formatClusterStatus(nodes: readonly NodeStatus[]): string {
+export function formatClusterStatus(nodes: readonly NodeOutcome[]): string {
   let text = ''
   for (const [at, node] of nodes.entries()) {
     const next = `${at === 0 ? '' : ', '}${formatMember(node)}`
@@ -36,7 +36,7 @@ export function formatClusterStatus(nodes: readonly NodeStatus[]): string {
   return text
 }
 
-function formatMember({ node, isHit, rtt, detail, error, receivedStatus, rows }: NodeStatus): string {
+function formatMember({ node, isHit, rtt, detail, error, receivedStatus, rows }: NodeOutcome): string {
   let text = serializeItem(node)
   if (isHit) text += ';hit'
   if (rtt !== undefined) text += `;rtt=${Math.max(0, Math.round(rtt))}`

@@ -3,7 +3,7 @@ import { type CacheDetail, formatDetail, OUTAGE, WITHOUT_REDIS } from '../core/c
 import type { ErrorCode } from '../core/errors.ts'
 import type { NodeContribution } from '../core/events.ts'
 import { type Coverage, formatCoverage, type JoinedOrigin, type MadeOfParts, NO_PARTS } from '../core/response.ts'
-import { formatClusterStatus, type NodeStatus } from './cluster-status.ts'
+import { formatClusterStatus, type NodeOutcome } from './cluster-status.ts'
 import type { PartError, ReceivedPart } from './node-part.ts'
 
 /** A member of `failed_nodes`. */
@@ -177,7 +177,7 @@ function isKnownGap({ code }: PartError): boolean {
   return code === ROWS_NOT_REQUESTABLE
 }
 
-function toNodeStatus(node: string, entry: NodeEntry): NodeStatus {
+function toNodeStatus(node: string, entry: NodeEntry): NodeOutcome {
   const { parts, hits, rtt, rows } = entry
   const [error] = entry.errors
   const isHit = parts > 0 && hits === parts

@@ -7,7 +7,7 @@ import { Server as NetServer } from 'node:net'
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import type { Connection } from './connections.ts'
 
-export interface DrainOptions {
+export interface DrainingOptions {
   /** Milliseconds in which load balancers see that this replica is not ready. Requests are still served. */
   readonly delay: number
   /** Milliseconds, from the beginning, after which open connections are closed. */
@@ -30,7 +30,7 @@ class StalledRequest extends Error {
   readonly code = 'ERR_HTTP_REQUEST_TIMEOUT'
 }
 
-export class Drain {
+export class Draining {
   isRunning = false
   readonly #servers: readonly Server[]
   readonly #connections: ReadonlyMap<unknown, Connection>
@@ -50,7 +50,7 @@ export class Drain {
   }
 
   /** Resolves when the last connection is closed: `true` if all requests ended by themselves, `false` if the limit closed some. */
-  async run({ delay, limit }: DrainOptions): Promise<boolean> {
+  async run({ delay, limit }: DrainingOptions): Promise<boolean> {
     const end = performance.now() + limit
     this.isRunning = true
     for (const { current } of this.#connections.values()) if (current) closeAfter(current.response)

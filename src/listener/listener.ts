@@ -12,7 +12,7 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { FastifyServerFactory } from 'fastify'
 import { fingerprintFile, watchFiles } from '../file-watcher.ts'
 import { attach, type Connection, type ConnectionSettings } from './connections.ts'
-import { Drain, type DrainOptions } from './drain.ts'
+import { Draining, type DrainingOptions } from './drain.ts'
 import { type MethodsAt, withRules } from './framing.ts'
 import type { RejectedRequest, RejectionForm } from './reject.ts'
 import { closeSlowReaders } from './slow-clients.ts'
@@ -57,7 +57,7 @@ export async function createListener(options: ListenerOptions) {
   const servers: (HttpServer | TlsServer)[] = []
   const connections = new Map<Socket, Connection>()
   const rules = { current: withRules<ListenerSettings>(options, options) }
-  const drain = new Drain(servers, connections)
+  const drain = new Draining(servers, connections)
 
   const certificate =
     tls &&
@@ -109,7 +109,7 @@ export async function createListener(options: ListenerOptions) {
       return Boolean(failed)
     },
     /** Resolves when the last connection is closed: `true` if all requests ended by themselves, `false` if the limit closed some. */
-    drain: (drainOptions: DrainOptions) => drain.run(drainOptions),
+    drain: (drainOptions: DrainingOptions) => drain.run(drainOptions),
   }
 }
 

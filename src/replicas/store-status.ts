@@ -99,7 +99,7 @@ export function explainFailure(error: string): RedisFailure {
 }
 
 /** Returns the explanation and the error itself as one line. */
-export function describeFailure(error: string): string {
+export function describeStoreFailure(error: string): string {
   const { cause, remedy } = explainFailure(error)
   // Errors of OpenSSL end with a line break.
   return `${cause}; ${remedy} (${error.trim()})`
@@ -135,7 +135,7 @@ export function createStoreStatus(failure: () => HeartbeatFailure | undefined, w
       if (event === 'reachable') unreachable = false
       if (event === 'full') fullAt = performance.now()
       const isKey = event === 'repaired' || event === 'wrongType'
-      return isKey ? error : error && describeFailure(error)
+      return isKey ? error : error && describeStoreFailure(error)
     },
     /** `unreachable`: reads do not use Redis. `faults`: what is wrong now, and what to do. */
     current() {

@@ -1,6 +1,6 @@
 /** What the view of the edge takes and returns. Times are milliseconds unless named otherwise, sizes are bytes. */
 
-import type { Explanation as CacheExplanation, PurgeCost } from '../core/cache.ts'
+import type { CacheExplanation, PurgeCost } from '../core/cache.ts'
 
 /** A port for clients, and the contract that they speak there. */
 export interface ClientPort {

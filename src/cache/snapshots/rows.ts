@@ -49,10 +49,10 @@ interface Storing {
 type StoredRows = Promise<QueriedRows | undefined>
 
 /** The place of a snapshot in the cache, and how it is listed. */
-type Place = Pick<CacheTarget, 'key' | 'info'>
+type SnapshotPlace = Pick<CacheTarget, 'key' | 'info'>
 
 interface HeldRows {
-  readonly place: Place
+  readonly place: SnapshotPlace
   readonly head: SnapshotHead
   readonly rows: StoredRows
 }
@@ -126,7 +126,7 @@ export class SnapshotRows {
    * could not read them. `replaced`: the head of the snapshot that is stored now.
    */
   async add(
-    place: Place,
+    place: SnapshotPlace,
     { totalItems, parts, bytes, others = {}, frame }: CollectionRows & Pick<SnapshotHead, 'others' | 'frame'>,
     source: Source,
     { ms, replaced, isShared = true, id = randomUUID() }: Storing,
@@ -144,7 +144,7 @@ export class SnapshotRows {
   }
 
   /** Returns the rows of a snapshot; undefined if some of them are missing. `ms`: how long they may be needed. */
-  find(place: Place, head: SnapshotHead, source: Source, ms: number): StoredRows {
+  find(place: SnapshotPlace, head: SnapshotHead, source: Source, ms: number): StoredRows {
     const held = this.held(place, head)
     if (held !== undefined) return held
     const rows = this.#read(place, head, source)
@@ -158,25 +158,25 @@ export class SnapshotRows {
   }
 
   /** As `find`, in the memory of this process alone. */
-  held(place: Place, head: SnapshotHead): StoredRows | undefined {
+  held(place: SnapshotPlace, head: SnapshotHead): StoredRows | undefined {
     const known = this.#rows.get(sideOf(place, head))
     return known?.head.id === head.id ? known.rows : undefined
   }
 
   /** Returns the head of rows that only this process has. */
-  ownHead({ key }: Place, id: string): SnapshotHead | undefined {
+  ownHead({ key }: SnapshotPlace, id: string): SnapshotHead | undefined {
     const head = this.#rows.get(`${key}:${OWN_SIDE}`)?.head
     return head?.id === id ? head : undefined
   }
 
-  #put(place: Place, head: SnapshotHead, rows: StoredRows, ms: number): void {
+  #put(place: SnapshotPlace, head: SnapshotHead, rows: StoredRows, ms: number): void {
     const maxBytes = this.#options.maxBytes()
     if (head.bytes > maxBytes) return
     this.#rows.set(sideOf(place, head), { place, head, rows }, { ttl: Math.max(1, Math.ceil(ms)) })
     while (this.#rows.calculatedSize > maxBytes && this.#rows.size > 1) this.#rows.pop()
   }
 
-  async #read(place: Place, head: SnapshotHead, source: Source): StoredRows {
+  async #read(place: SnapshotPlace, head: SnapshotHead, source: Source): StoredRows {
     const { shared, maxBytes } = this.#options
     if (shared === undefined || head.bytes > maxBytes()) return undefined
     const parts: Buffer[] = []
@@ -190,11 +190,11 @@ export class SnapshotRows {
   }
 }
 
-function sideOf({ key }: Place, { side }: SnapshotHead): string {
+function sideOf({ key }: SnapshotPlace, { side }: SnapshotHead): string {
   return `${key}:${side}`
 }
 
-function nameOf(place: Place, head: SnapshotHead, at: number): string {
+function nameOf(place: SnapshotPlace, head: SnapshotHead, at: number): string {
   return `${sideOf(place, head)}:${at}`
 }
 

@@ -189,7 +189,7 @@ export class Snapshots {
     const { ttl, outage = 0 } = this.#ports.lifetimesOf(target.policy.group, target.policy.name)
     if (outage === 0) return response
     const { countsAgents, cutsEachAgent } = derivation.source
-    const rows = countsAgents || cutsEachAgent ? await countRows(response.body, request) : undefined
+    const rows = countsAgents || cutsEachAgent ? await countListed(response.body, request) : undefined
     if (isWhole(derivation, windowOf(request), { total, rows }))
       this.#covering.note(this.#coveringKeyOf(derivable), request.query, ttl + outage)
     return response
@@ -202,7 +202,7 @@ export class Snapshots {
   }
 }
 
-async function countRows(body: Buffer, { endpoint: { contract } }: EdgeRead): Promise<number | undefined> {
+async function countListed(body: Buffer, { endpoint: { contract } }: EdgeRead): Promise<number | undefined> {
   const { rowsName, totalName } = collectionContracts[contract]
   const list = await findListInTurns(body, rowsName, totalName)
   return list && list.rows.ranges.length / 2

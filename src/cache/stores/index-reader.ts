@@ -97,7 +97,7 @@ export class IndexReader {
    * invalidated are removed.
    */
   async page({ offset, limit }: IndexWindow, groups: readonly string[]): Promise<IndexPage> {
-    const counts = await countRows(this.#options, groups)
+    const counts = await countEntries(this.#options, groups)
     const decoder = new RowDecoder(this.#options.codec)
     const rows: IndexEntry[] = []
     let total = [...counts.values()].reduce((sum, count) => sum + count, 0)
@@ -251,7 +251,7 @@ function startAfter({ expiry, skip }: { readonly expiry: string; readonly skip: 
 }
 
 /** Returns the number of rows of each group, in the given order. */
-export async function countRows(
+export async function countEntries(
   { replica: { bodies, times } }: IndexReaderOptions,
   groups: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {

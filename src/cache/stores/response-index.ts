@@ -10,7 +10,7 @@ import { redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
 import { NOW, script } from '../../replicas/scripts.ts'
 import type { EntryCodec } from './entry-codec.ts'
-import { countRows, IndexReader, type InvalidationSequence } from './index-reader.ts'
+import { countEntries, IndexReader, type InvalidationSequence } from './index-reader.ts'
 import { RememberedRows } from './index-rows.ts'
 import { type LocalEntry, measuresOf } from './local-entries.ts'
 
@@ -150,7 +150,7 @@ export class ResponseIndex {
   }
 
   async count(): Promise<ReadonlyMap<string, number>> {
-    return countRows(this.#options, await this.#groups())
+    return countEntries(this.#options, await this.#groups())
   }
 
   async page(window: IndexWindow): Promise<IndexPage> {

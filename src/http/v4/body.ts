@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Endpoint } from '../../contracts/endpoint.ts'
 import { describedBody } from '../../core/endpoint-names.ts'
-import { EdgeError, Problem } from '../../core/errors.ts'
+import { EdgeError, ProblemError } from '../../core/errors.ts'
 import { isObject } from '../../core/values.ts'
 import { checkCoding } from '../content-coding.ts'
 import { printable } from '../parameters.ts'
@@ -31,7 +31,7 @@ export function checkTypeFirst(
 ): void {
   const types: readonly string[] = describedBody(endpoint)?.types ?? []
   const [type = ''] = (headers['content-type'] ?? types[0] ?? '').toLowerCase().split(';', 1)
-  if (types.length > 0 && !types.includes(type.trim())) throw new Problem(607, wrongBodyType(type.trim(), types))
+  if (types.length > 0 && !types.includes(type.trim())) throw new ProblemError(607, wrongBodyType(type.trim(), types))
   headers['content-type'] ??= types[0]
 }
 
@@ -77,7 +77,7 @@ export const UNTYPED = 'application/octet-stream'
 /** Checks the media type, which the manager does after the parameters. */
 export function checkBodyType(endpoint: Endpoint, type: string, { wrongBodyType }: ReleaseFacts): void {
   const types: readonly string[] = describedBody(endpoint)?.types ?? [type]
-  if (!types.includes(type)) throw new Problem(607, wrongBodyType(type, types))
+  if (!types.includes(type)) throw new ProblemError(607, wrongBodyType(type, types))
 }
 
 /** Checks unknown fields, which the manager does after everything else. */

@@ -10,7 +10,7 @@ import { hasFormat } from './formats.ts'
 import { badRequest } from './problem.ts'
 import type { ReleaseFacts } from './release-facts.ts'
 
-type Place = 'query' | 'path'
+type ParameterPlace = 'query' | 'path'
 
 /** As Python parses it. */
 const INTEGER = /^\s*[+-]?\d+(?:_\d+)*\s*$/
@@ -28,7 +28,7 @@ export interface OfRelease extends Pick<ReleaseFacts, 'printsSchemas'> {
 interface Sent {
   readonly name: string
   readonly text: string
-  readonly place: Place
+  readonly place: ParameterPlace
 }
 
 /**

@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Endpoint, V4Endpoint } from '../../contracts/endpoint.ts'
 import { describedBody } from '../../core/endpoint-names.ts'
-import { type EdgeError, goneProblem, notFoundProblem, Problem } from '../../core/errors.ts'
+import { type EdgeError, goneProblem, notFoundProblem, ProblemError } from '../../core/errors.ts'
 import { isInRelease, isRelease5, minorOf } from '../../core/node-call.ts'
 import { NO_BODY, type RequestBody } from '../../core/request.ts'
 import {
@@ -199,13 +199,13 @@ function checkPath(url: string, facts: ReleaseFacts, isServed: (path: string) =>
 
 function movedTo(status: 307 | 308, location: string): EdgeError {
   const title = status === 308 ? 'Permanent Redirect' : 'Temporary Redirect'
-  return new Problem(900, { title, detail: `${status}: ${location}`, status, headers: { location } })
+  return new ProblemError(900, { title, detail: `${status}: ${location}`, status, headers: { location } })
 }
 
 function experimentalDisabled(): EdgeError {
   const detail = 'Experimental features are disabled'
   const remediation = 'Enable the setting cluster.experimental'
-  return new Problem(603, { title: 'Resource Not Found', detail, remediation, number: 1122 })
+  return new ProblemError(603, { title: 'Resource Not Found', detail, remediation, number: 1122 })
 }
 
 const BASIC = /^Basic +/i

@@ -3,7 +3,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../../contracts/endpoint.ts'
-import { type EdgeError, type ErrorCode, Problem } from '../../core/errors.ts'
+import { type EdgeError, type ErrorCode, ProblemError } from '../../core/errors.ts'
 import type { RejectionForm } from '../../listener/reject.ts'
 import { PROBLEM_CONTENT } from '../../representation/headers.ts'
 import { pretty } from '../../representation/pretty.ts'
@@ -26,7 +26,7 @@ const WITHOUT_CODE: ReadonlySet<number> = new Set([901, 603, 905, 701])
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, thrown: EdgeError): FastifyReply {
   const { edge } = request
-  const isUnnamed = thrown.code === 901 && !(thrown instanceof Problem)
+  const isUnnamed = thrown.code === 901 && !(thrown instanceof ProblemError)
   const error = isUnnamed
     ? unauthorized(takesPassword(request.routeOptions.config?.endpoint) ? 'Invalid credentials' : 'Invalid token')
     : thrown
@@ -61,7 +61,7 @@ function statusOf(error: EdgeError): number {
 
 function contentsOf(error: EdgeError): object {
   if (error.code === 701) return { title: titleOf(413), detail: 'Maximum request body size exceeded' }
-  if (error instanceof Problem) {
+  if (error instanceof ProblemError) {
     const { title, detail, remediation, number } = error
     return { title, detail, ...(remediation && { remediation }), ...(number !== undefined && { error: number }) }
   }
@@ -71,20 +71,20 @@ function contentsOf(error: EdgeError): object {
 }
 
 export function methodNotAllowed(headers: Readonly<Record<string, string>>): EdgeError {
-  return new Problem(905, { title: 'Method Not Allowed', detail: '405: Method Not Allowed', headers })
+  return new ProblemError(905, { title: 'Method Not Allowed', detail: '405: Method Not Allowed', headers })
 }
 
 export function unauthorized(detail: string): EdgeError {
-  return new Problem(901, { title: 'Unauthorized', detail })
+  return new ProblemError(901, { title: 'Unauthorized', detail })
 }
 
 export function badRequest(detail: string, headers: Readonly<Record<string, string>> = {}): EdgeError {
-  return new Problem(614, { title: 'Bad Request', detail, headers })
+  return new ProblemError(614, { title: 'Bad Request', detail, headers })
 }
 
 /** Returns the error of the v4 contract for an error of a handler, a hook or Fastify. */
 export function problemOf(thrown: unknown): EdgeError {
   const error = toEdgeError(thrown)
-  if (error instanceof Problem || error.code !== 614) return error
+  if (error instanceof ProblemError || error.code !== 614) return error
   return badRequest(error.message)
 }

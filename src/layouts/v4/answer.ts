@@ -13,7 +13,7 @@ import { ownEntry } from '../../core/values.ts'
 import { type Answer, OF_NODE } from '../dialect.ts'
 import { affectedOf } from './affected.ts'
 import { listOf } from './build-call.ts'
-import type { Problem, Success } from './content.ts'
+import type { NodeProblem, Success } from './content.ts'
 import { type Conversation, NO_ROWS } from './conversation.ts'
 import { errorOf, errorOfProblem, meaningOf, RefusedError, type V3Error } from './errors.ts'
 import { type Reply, unreadable } from './reply.ts'
@@ -107,7 +107,7 @@ async function dataWithout(conversation: Conversation, meaning: NoError, code: n
   return dataOf(conversation, { ...EMPTY, empty: true }, undefined)
 }
 
-function allFailed(conversation: Conversation, { code = 0, detail }: Problem): Success {
+function allFailed(conversation: Conversation, { code = 0, detail }: NodeProblem): Success {
   return { ...EMPTY, failed: [{ code, message: detail, ids: listOf(conversation) ?? [] }] }
 }
 

@@ -24,7 +24,7 @@ export const ALL_FAILED = 1
 export const SOME_FAILED = 2
 
 /** What the body of a response is. */
-export type Content = Success | Problem | FileText
+export type Content = Success | NodeProblem | FileText
 
 export interface FileText {
   readonly kind: 'file'
@@ -51,7 +51,7 @@ export interface FailedItems {
 }
 
 /** A response that refuses the whole request (`application/problem+json`). `code`: absent for faults of parameters. */
-export interface Problem {
+export interface NodeProblem {
   readonly kind: 'problem'
   readonly status: number
   readonly code?: number
@@ -121,7 +121,7 @@ function readFailed(failed: unknown): readonly FailedItems[] | undefined {
   return read.every((item) => item !== undefined) ? read : undefined
 }
 
-function readProblem(status: number, value: object): Problem | string {
+function readProblem(status: number, value: object): NodeProblem | string {
   const title = ownField(value, 'title')
   const detail = ownField(value, 'detail')
   const code = ownField(value, 'error')

@@ -8,7 +8,7 @@ import { describedFields } from '../../core/endpoint-names.ts'
 import { type ErrorCode, errorTable } from '../../core/errors.ts'
 import { REFUSED_BY_RIGHTS } from '../../core/response.ts'
 import { ownEntry } from '../../core/values.ts'
-import { NO_DATABASE, NO_SUCH_NODE, type Problem, UNKNOWN_NODE } from './content.ts'
+import { NO_DATABASE, NO_SUCH_NODE, type NodeProblem, UNKNOWN_NODE } from './content.ts'
 import type { Conversation } from './conversation.ts'
 
 /**
@@ -43,7 +43,7 @@ const RENAMED_DAEMON = /\bwazuh-(?!modulesd\b|db\b|clusterd\b)(?=[a-z]+->)/g
 const UPGRADE_REFUSED = 1820
 
 /** Returns what a problem means. Without a code it is about parameters, or about the API process of the node. */
-export function errorOfProblem(conversation: Conversation, problem: Problem): V3Error | NoError {
+export function errorOfProblem(conversation: Conversation, problem: NodeProblem): V3Error | NoError {
   const { code, detail, status } = problem
   if (code === undefined) return errorWithoutCode(conversation, problem)
   const meaning = meaningOf(code, conversation.translation.errors)
@@ -61,7 +61,7 @@ export function errorOf(meaning: number, code: number, message: string): V3Error
 
 const TOO_LARGE = 413
 
-function errorWithoutCode(conversation: Conversation, problem: Problem): V3Error | NoError {
+function errorWithoutCode(conversation: Conversation, problem: NodeProblem): V3Error | NoError {
   if (problem.status === TOO_LARGE) return v3Error(701)
   if (problem.status >= 500) return v3Error(3)
   // The node does not know the path: its release is older than the translation.

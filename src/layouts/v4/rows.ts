@@ -3,7 +3,7 @@ import type { FieldRule, RowRule, ValueRule } from '../../contracts/translations
 import { isObject, ownField } from '../../core/values.ts'
 import { toFileMode } from './file-modes.ts'
 
-export type Row = Record<string, unknown>
+export type NodeRow = Record<string, unknown>
 
 interface Field {
   readonly path: readonly string[]
@@ -43,13 +43,13 @@ function makeConverter({ fields = {}, unknownIsMissing, joined }: RowRule): (row
   }
 }
 
-function joinFields(row: Row, { to, of }: NonNullable<RowRule['joined']>): void {
+function joinFields(row: NodeRow, { to, of }: NonNullable<RowRule['joined']>): void {
   const [first, second] = of.map((name) => row[name])
   for (const name of of) delete row[name]
   if (first !== undefined && second !== undefined) row[to] = `${first}/${second}`
 }
 
-function convertField(row: Row, { path, whole, rule }: Field): void {
+function convertField(row: NodeRow, { path, whole, rule }: Field): void {
   if (Object.hasOwn(row, whole)) {
     convertOwn(row, row, whole, rule)
     return
@@ -69,7 +69,7 @@ function convertField(row: Row, { path, whole, rule }: Field): void {
 }
 
 /** A renamed field moves to its v3 place, which has dots for nested objects. */
-function convertOwn(row: Row, parent: Row, name: string, { to, value: rule, dropped, also }: FieldRule): void {
+function convertOwn(row: NodeRow, parent: NodeRow, name: string, { to, value: rule, dropped, also }: FieldRule): void {
   const before = parent[name]
   if (dropped || to !== undefined) delete parent[name]
   if (dropped) return
@@ -80,13 +80,13 @@ function convertOwn(row: Row, parent: Row, name: string, { to, value: rule, drop
   if (also !== undefined && derived !== undefined) parent[also.to] = derived
 }
 
-function place(row: Row, path: readonly string[], value: unknown): void {
+function place(row: NodeRow, path: readonly string[], value: unknown): void {
   let parent = row
   for (const name of path.slice(0, -1)) {
     const inner = Object.hasOwn(parent, name) ? parent[name] : undefined
     if (isObject(inner)) parent = inner
     else {
-      const created: Row = {}
+      const created: NodeRow = {}
       parent[name] = created
       parent = created
     }
@@ -97,7 +97,7 @@ function place(row: Row, path: readonly string[], value: unknown): void {
 const UNKNOWN = 'unknown'
 
 /** Counted rows have a text for what agents lack; the v3 layout leaves such fields out. */
-function removeUnknown(row: Row, kept: ReadonlySet<string>): void {
+function removeUnknown(row: NodeRow, kept: ReadonlySet<string>): void {
   for (const [name, value] of Object.entries(row)) {
     if (kept.has(name)) continue
     if (isObject(value)) removeUnknown(value, NOTHING)

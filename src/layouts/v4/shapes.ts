@@ -3,7 +3,7 @@ import type { OwnShape } from '../../contracts/translations/translation.ts'
 import { isObject, ownField, ownText } from '../../core/values.ts'
 import type { FileText, Success } from './content.ts'
 import type { Conversation } from './conversation.ts'
-import { createRowConverter, type Row, values } from './rows.ts'
+import { createRowConverter, type NodeRow, values } from './rows.ts'
 
 /** Returns the only item in the v3 form; an empty object if the component has no such settings. */
 function toActiveConfiguration(_: Conversation, { items = [] }: Success): unknown {
@@ -37,7 +37,7 @@ function toHealth({ rows }: Conversation, { items = [] }: Success): unknown {
  * The number of extra files that the master accepted is beside the other numbers once files were synchronised. The
  * v4 layout accepts them together with the other files, so that nothing else can occupy the connection.
  */
-function withExtraFiles(item: Row): Row {
+function withExtraFiles(item: NodeRow): NodeRow {
   const { status } = item
   const sync = ownField(status, 'last_sync_integrity')
   const files = ownField(sync, 'total_files')

@@ -1,7 +1,7 @@
 /** The description of the API has the same fields of an explanation as the code. The compiler compares them. */
 import t from 'tap'
 import written from '../../../src/contracts/items/schemas.json' with { type: 'json' }
-import type { Explanation, InvalidatingWrite } from '../../../src/core/cache.ts'
+import type { CacheExplanation, InvalidatingWrite } from '../../../src/core/cache.ts'
 
 const described = written.schemas.CacheExplanation
 
@@ -18,8 +18,8 @@ type Differences<Type, Form> = Readonly<
 >
 
 t.test('each field of an explanation is described', async (t) => {
-  const all: Differences<Explanation, typeof described> = {}
-  const ofNext: Differences<Explanation['next'], (typeof described)['next?']> = {}
+  const all: Differences<CacheExplanation, typeof described> = {}
+  const ofNext: Differences<CacheExplanation['next'], (typeof described)['next?']> = {}
   const ofWrite: Differences<InvalidatingWrite, (typeof described)['invalidatedBy?'][number]> = {}
   t.strictSame([all, ofNext, ofWrite], [{}, {}, {}])
 })

@@ -1,7 +1,7 @@
 /** The routes of the operations listener that start and end a session. They need no signed-in caller. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { OperationsPart } from '../../../../src/admin/listener.ts'
-import { hostOf, otherSiteError } from '../../../../src/admin/sign-in.ts'
+import { originHostOf, otherSiteError } from '../../../../src/admin/sign-in.ts'
 import { EdgeError } from '../../../../src/core/errors.ts'
 import { ownText } from '../../../../src/core/values.ts'
 import { type Issuer, type Progress, SignInFault } from './issuer.ts'
@@ -194,6 +194,6 @@ function readProgress(
  * All browsers name the page by at least one of the two headers.
  */
 function requireOwnPage({ headers: { origin, host, 'sec-fetch-site': site } }: FastifyRequest): void {
-  const isOwn = origin === undefined ? site === 'same-origin' : hostOf(origin) === host
+  const isOwn = origin === undefined ? site === 'same-origin' : originHostOf(origin) === host
   if (!isOwn || (site !== undefined && site !== 'same-origin')) throw otherSiteError()
 }

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { builtFolder } from '../../../../src/app/process.ts'
-import { type Column, formatTable } from '../../../../src/cli/output.ts'
+import { formatTable, type TextColumn } from '../../../../src/cli/output.ts'
 import { CommandError } from '../../../../src/cli/terminal.ts'
 import type { Contract, Endpoint } from '../../../../src/contracts/endpoint.ts'
 import { bothContracts } from '../../../../src/contracts/index.ts'
@@ -26,7 +26,7 @@ function recordsOf(contract: Contract): readonly Endpoint[] {
   return bothContracts.filter((record) => record.contract === contract)
 }
 
-const columns: readonly Column<Endpoint>[] = [
+const columns: readonly TextColumn<Endpoint>[] = [
   { title: 'METHOD', cell: ({ method }) => method },
   { title: 'PATH', cell: nameOf },
   { title: 'PERMISSION', cell: ({ permission }) => permission },

@@ -11,7 +11,7 @@ import { collectionContracts } from '../../../../src/collections/contracts.ts'
 import { isDetermined } from '../../../../src/collections/determined.ts'
 import { answerFrom, readParts } from '../../../../src/collections/queried-rows.ts'
 import { CollectionError } from '../../../../src/collections/request.ts'
-import type { SnapshotRows } from '../../../../src/contracts/endpoint.ts'
+import type { SnapshotCollection } from '../../../../src/contracts/endpoint.ts'
 import { engineCollectionOf } from '../../../support/engine/collections.ts'
 import { collections, fieldsOf, pathOf } from './compare.ts'
 import { bodyOf, startOracleNode } from './oracle-node.ts'
@@ -33,7 +33,7 @@ t.test('each part of a query of each collection', async (t) => {
     const policy = compilePolicy(record)
     const found = oracle.find(path)
     if (typeof policy === 'string' || found === undefined) throw new Error(path)
-    const source = sourceOf(policy.snapshot as SnapshotRows)
+    const source = sourceOf(policy.snapshot as SnapshotCollection)
     const whole = rowsOf(found.engine.answer({ limit: '1000' }, start))
     const rows = await readParts([Buffer.from(`[${whole.map((row) => JSON.stringify(row)).join(',\n')}]`)], source)
     const rowsOutsideAscii = found.rows.filter((row) => /[^ -~]/.test(JSON.stringify(row))).length

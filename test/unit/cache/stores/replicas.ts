@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis'
 import type { Test } from 'tap'
 import type { RedisStore } from '../../../../src/cache/stores/redis-store.ts'
 import type { RedisTimes, StoreEvent } from '../../../../src/replicas/options.ts'
-import { describeFailure } from '../../../../src/replicas/store-status.ts'
+import { describeStoreFailure } from '../../../../src/replicas/store-status.ts'
 import type { RedisServer } from '../../../support/redis.ts'
 import { type OpenStoreOptions, openRedisStore } from '../../../support/redis-store.ts'
 
@@ -44,7 +44,7 @@ export async function replica(
     times: { ...shortTimes, ...times },
     onEvent: (event, error) => {
       events.push(event)
-      if (error !== undefined) reasons.push(describeFailure(error))
+      if (error !== undefined) reasons.push(describeStoreFailure(error))
     },
     ...others,
   })
