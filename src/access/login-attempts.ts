@@ -4,8 +4,9 @@
  * per pair of address and name, one per address, and one for the whole edge. No name is ever locked for all addresses,
  * because then anyone could lock out any user.
  */
-import type { CounterStep, Counters, CounterTexts } from '../core/counters.ts'
+import type { Counters, CounterTexts } from '../core/counters.ts'
 import { growingLru } from '../core/recently-used.ts'
+import { type BucketLimits, FailureBucket } from './failure-bucket.ts'
 
 type AttemptDecision =
   /** The password is not checked. */
@@ -20,14 +21,6 @@ type AttemptDecision =
 export type LoginRank = 0 | 1 | 2
 export const LOGIN_RANKS = 3
 
-interface BucketLimits {
-  /** Times `failedLogins`: the level at which a key is blocked. */
-  readonly factor: number
-  /** Milliseconds in which the level falls by one. */
-  readonly fadeMs: number
-  readonly maxBlockMs: number
-}
-
 /**
  * Each failure fades within `fadeMs`. From `failedLogins` times `factor` failures on, a key is blocked: first for
  * `FIRST_BLOCK_MS`, then twice as long after each further failure, at most `maxBlockMs`. The edge as a whole is never
@@ -36,7 +29,6 @@ interface BucketLimits {
 const PAIR: BucketLimits = { factor: 1, fadeMs: 30_000, maxBlockMs: 60_000 }
 const ADDRESS: BucketLimits = { factor: 10, fadeMs: 3000, maxBlockMs: 60_000 }
 const EDGE: BucketLimits = { factor: 20, fadeMs: 100, maxBlockMs: 0 }
-const FIRST_BLOCK_MS = 1000
 const DELAY_PER_FAILURE_MS = 20
 const MAX_DELAY_MS = 1000
 const REMEMBER_MS = 24 * 3600 * 1000
@@ -123,7 +115,7 @@ export class LoginAttempts {
     ] as const
     const { result, ends } = await counters.update(names, (texts, step) => {
       const bucket = (key: string, limits: BucketLimits) =>
-        new Bucket(texts, step, { ...limits, key, limit: this.#failedLogins() * limits.factor })
+        new FailureBucket(texts, step, { ...limits, key, limit: this.#failedLogins() * limits.factor })
       const [pair, from, edge] = [bucket(names[0], PAIR), bucket(names[1], ADDRESS), bucket(names[2], EDGE)]
       const attempt = { pair, address: from, edge, texts, known: names[3], knownName: names[4] }
       return { result: rule(attempt), ends: pair.isBlocked ? pair.blockedUntil : 0 }
@@ -163,9 +155,9 @@ function parseBlocked(text: string): readonly (readonly [pair: string, until: nu
 }
 
 interface Attempt {
-  readonly pair: Bucket
-  readonly address: Bucket
-  readonly edge: Bucket
+  readonly pair: FailureBucket
+  readonly address: FailureBucket
+  readonly edge: FailureBucket
   readonly texts: CounterTexts
   /** Names of the texts that exist if the pair, or the name, is known. */
   readonly known: string
@@ -183,80 +175,4 @@ function countAttempt({ pair, address, edge, texts, known, knownName }: Attempt)
   if (texts.get(known) !== '') return { allowed: true, delayMs: 0, rank: 0 }
   const delayMs = isClean ? 0 : Math.min(MAX_DELAY_MS, excess * DELAY_PER_FAILURE_MS)
   return { allowed: true, delayMs, rank: isClean || texts.get(knownName) !== '' ? 1 : 2 }
-}
-
-/**
- * A leaky bucket with exponential back-off: a failure raises its level by one, time lowers it. Stored as the text "level at
- * until", as version 0.1.0 does. Other text is an empty bucket.
- */
-class Bucket {
-  readonly #texts: CounterTexts
-  readonly #step: CounterStep
-  readonly #limits: BucketLimits & { readonly key: string; readonly limit: number }
-  #level: number
-  blockedUntil: number
-
-  constructor(
-    texts: CounterTexts,
-    step: CounterStep,
-    limits: BucketLimits & { readonly key: string; readonly limit: number },
-  ) {
-    this.#texts = texts
-    this.#step = step
-    this.#limits = limits
-    const [, level, at, until] = /^([\d.]+) (\d+) (\d+)$/.exec(texts.get(limits.key)) ?? []
-    const faded = Math.max(0, step.now - Number(at)) / limits.fadeMs
-    this.#level = Math.max(0, Number(level) - faded) || 0
-    this.blockedUntil = Number(until) || 0
-  }
-
-  get blockedForMs(): number {
-    return Math.max(0, this.blockedUntil - this.#step.now)
-  }
-
-  get isBlocked(): boolean {
-    return this.blockedForMs > 0
-  }
-
-  /** Whether no failure is left that has not faded. */
-  get isEmpty(): boolean {
-    return this.#level === 0
-  }
-
-  /** Counts one failure. Returns by how many failures the limit is exceeded; 0 if it is not. */
-  add(): number {
-    const { now, weight } = this.#step
-    this.#level += weight
-    const excess = this.#excess
-    if (excess >= 0) {
-      this.blockedUntil = now + Math.min(this.#limits.maxBlockMs, FIRST_BLOCK_MS * 2 ** Math.min(excess, 40))
-    }
-    this.#store()
-    return Math.max(0, excess)
-  }
-
-  /** Takes one failure back. The block ends as soon as the level is below the limit. */
-  subtract(): void {
-    this.#level = Math.max(0, this.#level - this.#step.weight)
-    if (this.#excess < 0) this.blockedUntil = 0
-    this.#store()
-  }
-
-  clear(): void {
-    this.#level = 0
-    this.blockedUntil = 0
-    this.#store()
-  }
-
-  /** Rounded, so that the fading between two attempts of one burst does not allow one attempt more. */
-  get #excess(): number {
-    return Math.floor((Math.round(this.#level) - this.#limits.limit) / this.#step.weight)
-  }
-
-  #store(): void {
-    const { now } = this.#step
-    const lifetime = Math.max(this.#level * this.#limits.fadeMs, this.blockedForMs)
-    const text = `${this.#level.toFixed(6)} ${now} ${this.blockedUntil.toFixed(0)}`
-    this.#texts.set(this.#limits.key, lifetime < 1 ? '' : text, lifetime)
-  }
 }

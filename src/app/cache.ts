@@ -15,7 +15,7 @@ import { createRedisStore, type RedisStore } from '../cache/stores/redis-store.t
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import type { CacheStoreState } from '../core/cache.ts'
-import type { ResolveUrl } from '../http/index.ts'
+import type { ResolveUrl } from '../http/resolve-url.ts'
 import { layoutRules, rulesOfSetting } from '../layouts/dialect.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { KindOf } from '../upstream/kinds.ts'

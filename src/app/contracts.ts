@@ -7,7 +7,7 @@ import { v4Contract as v4Records, withManagerUsers } from '../contracts/v4/index
 import { parseName } from '../core/endpoint-names.ts'
 import { EdgeError, ProblemError } from '../core/errors.ts'
 import type { HttpContract } from '../http/contract.ts'
-import { createReadFinder, createUrlResolver, type FindRead, type ResolveUrl } from '../http/index.ts'
+import { createReadFinder, createUrlResolver, type FindRead, type ResolveUrl } from '../http/resolve-url.ts'
 import { v3Contract } from '../http/v3.ts'
 import { v4Contract } from '../http/v4/contract.ts'
 import type { Cluster } from '../upstream/index.ts'

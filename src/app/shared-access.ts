@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import type { Log } from '../core/events.ts'
 import { systemClock } from '../core/timing.ts'
-import { SharedRequestCounts } from '../http/rate-limit.ts'
+import { SharedRequestCounts } from '../http/request-counts.ts'
 import type { RedisReplica } from '../replicas/replica.ts'
 import { SharedCounters } from '../replicas/shared-counters.ts'
 import { createSharedRevocations } from '../replicas/shared-revocations.ts'

@@ -5,8 +5,9 @@
 
 import { parseInTurns } from '../core/json-parse.ts'
 import { CLOSE, OPEN, skipSpace } from '../core/json-scan.ts'
-import { concatOwn, jsonInTurns } from '../core/long-values.ts'
+import { jsonInTurns } from '../core/long-values.ts'
 import { isObject } from '../core/values.ts'
+import { PartWriter } from './row-parts.ts'
 import { UnreadableRowsError } from './rows.ts'
 import { flattenRow, nestRow } from './select.ts'
 import {
@@ -101,37 +102,6 @@ export function createPageWriter(
   }
 }
 
-/** The text of a page around its rows and its total. */
-export interface PageFrame {
-  readonly before: string
-  /** Between two rows. */
-  readonly between: string
-  readonly beforeTotal: string
-  readonly after: string
-  /** The total, if it counts something else than the rows. */
-  readonly total?: number
-}
-
-/** As the edge writes it; `others` are further members of `data`. */
-export function frameOf(others: Readonly<Record<string, unknown>> = {}): PageFrame {
-  const names = JSON.stringify(others).slice(1)
-  return {
-    before: '{"error":0,"data":{"items":[',
-    between: ',',
-    beforeTotal: '],"totalItems":',
-    after: `${names === '}' ? names : `,${names}`}}`,
-  }
-}
-
-/** Returns the body of a collection response. The chunks have the text between rows already. */
-export async function createCollectionBody(
-  { chunks, total }: { readonly chunks: readonly Buffer[]; readonly total: number },
-  { before, beforeTotal, after, total: shown = total }: PageFrame = frameOf(),
-): Promise<Buffer> {
-  // Not of the pool: the store copies views of a larger buffer, and the compressed forms of a body belong to its buffer.
-  return concatOwn([Buffer.from(before), ...chunks, Buffer.from(beforeTotal + shown + after)])
-}
-
 interface NewMember {
   readonly scanner: MemberScanner
   readonly name: string
@@ -218,55 +188,4 @@ function dropFields(row: unknown, drop: readonly string[], source: Source): Row 
   const flat = isNested ? flattenRow(row) : row
   const remaining = Object.fromEntries(Object.entries(flat).filter(([name]) => !drop.includes(name)))
   return isNested ? nestRow(remaining) : remaining
-}
-
-/** Between the rows of a part. Rows themselves have no newline, so their ends are found without parsing them. */
-const ROW_SEPARATOR = ',\n'
-
-/** Parsing or printing this number of bytes takes about a millisecond. */
-export const BYTES_PER_PART = 64 * 1024
-
-const START = Buffer.from('[')
-const SEPARATOR = Buffer.from(ROW_SEPARATOR)
-const END = Buffer.from(']')
-
-/**
- * Writes all rows of a collection in parts: JSON lists of some rows each. One text of all rows would take so long to copy or
- * to parse that it blocks the event loop.
- */
-export class PartWriter {
-  readonly #parts: Buffer[] = []
-  /** Of the part that is not complete. */
-  #chunks: Buffer[] = []
-  #length = 0
-  #bytes = 0
-
-  /** The bytes of all rows so far. */
-  get bytes(): number {
-    return this.#bytes + this.#length
-  }
-
-  /** Adds the JSON text of one row. Returns whether a part is complete with it. */
-  add(...row: readonly Buffer[]): boolean {
-    const before = this.#chunks.length === 0 ? START : SEPARATOR
-    this.#chunks.push(before, ...row)
-    for (const { length } of row) this.#length += length
-    this.#length += before.length
-    if (this.#length < BYTES_PER_PART) return false
-    this.#endPart()
-    return true
-  }
-
-  #endPart(): void {
-    const part = Buffer.concat([...this.#chunks, END])
-    this.#parts.push(part)
-    this.#bytes += part.length
-    this.#chunks = []
-    this.#length = 0
-  }
-
-  end(): readonly Buffer[] {
-    if (this.#chunks.length > 0) this.#endPart()
-    return this.#parts
-  }
 }

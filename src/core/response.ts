@@ -106,7 +106,7 @@ export interface JoinedOrigin extends MadeOfParts {
 /** All rows of a joined collection, which are not in the body. */
 export interface AllRowsOrigin extends MadeOfParts {
   readonly kind: 'allRows'
-  /** The rows, in parts as `PartWriter` in collections/page-writer.ts writes them. */
+  /** The rows, in parts as `PartWriter` in collections/row-parts.ts writes them. */
   readonly rowParts: readonly Buffer[]
   /** The number of calls to nodes that returned rows. */
   readonly fetchedParts: number

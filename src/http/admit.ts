@@ -12,7 +12,8 @@ import type { Caller } from '../core/request.ts'
 import type { HttpContract } from './contract.ts'
 import { refusal, registerCredentials } from './credentials.ts'
 import type { Values } from './parameters.ts'
-import { type CountRequest, networkOf, type RateLimits, registerRateLimiters } from './rate-limit.ts'
+import { networkOf, type RateLimits, registerRateLimiters } from './rate-limit.ts'
+import type { CountRequest } from './request-counts.ts'
 
 /** Recognises the callers of an app, and counts their requests against their limits. */
 export type OperatorAuthenticator = Awaited<ReturnType<typeof createAuthenticator>>

@@ -8,41 +8,29 @@ import type {
   FastifyBaseLogger,
   FastifyInstance,
   FastifyPluginAsync,
-  FastifyReply,
   FastifyRequest,
   FastifyServerOptions,
 } from 'fastify'
 import Fastify from 'fastify'
-import type { Endpoint, ReadEndpoint } from '../contracts/endpoint.ts'
+import type { Endpoint } from '../contracts/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { NamedRead } from '../core/node-call.ts'
-import { type Caller, type EdgeRead, type Handler, NO_BODY } from '../core/request.ts'
+import { type Caller, type Handler, NO_BODY } from '../core/request.ts'
 import { newRequestId } from '../core/request-ids.ts'
-import type { EdgeResponse } from '../core/response.ts'
 import type { RecordStages } from '../core/trace.ts'
 import { hasBody } from '../listener/framing.ts'
 import { commonHeaders } from '../representation/headers.ts'
-import { preferencesOf, represent } from '../representation/represent.ts'
-import { type Authenticator, authorise, createAdmission, type RefusalByRights } from './admit.ts'
+import { type Authenticator, createAdmission, type RefusalByRights } from './admit.ts'
 import { completeBody, registerBodyParser } from './body.ts'
 import type { BodyBudget } from './body-budget.ts'
 import type { AddressOf } from './client-address.ts'
-import {
-  type HttpContract,
-  type HttpSettings,
-  handleErrors,
-  methodsAt,
-  NO_STORE,
-  type ParsedQuery,
-  sendError,
-  undecodablePath,
-} from './contract.ts'
-import { toEdgeRead, toEdgeRequest } from './edge-request.ts'
-import { NO_FLAGS, type Values } from './parameters.ts'
+import { type HttpContract, type HttpSettings, handleErrors, methodsAt, NO_STORE, sendError } from './contract.ts'
+import { toEdgeRequest } from './edge-request.ts'
+import type { Values } from './parameters.ts'
 import { PreparedHits } from './prepared-hits.ts'
 import { type RequestObservers, reportAtEnd } from './request-events.ts'
 import { RequestLog } from './request-log.ts'
 import { type BeginTrace, RequestState } from './request-state.ts'
+import { addHeaders, sendResponse } from './send-response.ts'
 import { type JsonSchema, routeUrl, validatorOf } from './validation.ts'
 
 declare module 'fastify' {
@@ -247,110 +235,4 @@ function registerRoutes(
       },
     })
   }
-}
-
-/** Sends a response. A raw file keeps its own type and is passed through unchanged. */
-async function sendResponse(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  response: EdgeResponse,
-  compressionMinBytes: number,
-): Promise<FastifyReply> {
-  const { edge } = request
-  edge.nextStage('respond')
-  if (response.kind === 'file') {
-    if (response.length !== undefined) reply.header('content-length', response.length)
-    else edge.bytesSentBefore = request.raw.socket.bytesWritten
-    return reply.code(response.status).type(response.type).send(response.stream)
-  }
-  const preferences = preferencesOf(request.headers, edge.flags, compressionMinBytes)
-  const { status, stableHeaders, ownHeaders, bytes } = await represent(response, preferences)
-  reply.code(status)
-  addHeaders(reply, stableHeaders)
-  addHeaders(reply, ownHeaders)
-  await endOfTurn()
-  return reply.send(bytes)
-}
-
-let turn: Promise<void> | undefined
-
-/**
- * Resolves at the end of this turn of the event loop. The responses of a turn are written one after the other: the code and the
- * data of the kernel's write stay in the caches of the processor, and a client that the first response wakes up is still awake
- * for the others.
- */
-function endOfTurn(): Promise<void> {
-  turn ??= new Promise((resolve) =>
-    setImmediate(() => {
-      turn = undefined
-      resolve()
-    }),
-  )
-  return turn
-}
-
-/** `pairs`: names and values, alternating. */
-function addHeaders(reply: FastifyReply, pairs: readonly string[]): void {
-  for (let at = 0; at < pairs.length; at += 2) {
-    const [name = '', value = ''] = [pairs[at], pairs[at + 1]]
-    // The CORS plugin has set its own Vary before.
-    const before = name === 'vary' ? reply.getHeader('vary') : undefined
-    reply.header(name, before === undefined ? value : `${before}, ${value}`)
-  }
-}
-
-/**
- * Returns the EdgeRead that a GET of this URL by this caller leads to, or throws the EdgeError that it is rejected
- * with: the same route patterns, validators and checks, without a request.
- */
-export type ResolveUrl = (url: string, caller: Caller) => EdgeRead
-
-/** What the listener accepts as a request target: a path and a query of printable ASCII, without a fragment. */
-const PATH_AND_QUERY = /^\/[\x21\x22\x24-\x7e]*$/
-
-/** A URL that is no path at all throws 604: it is the value of a parameter where this function is used. */
-export function createUrlResolver(contract: HttpContract): ResolveUrl {
-  return (url, caller) => {
-    if (!PATH_AND_QUERY.test(url)) throw new EdgeError(604, '. The url must be a path')
-    const found = contract.findRoute('GET', url)
-    if (found?.store === null) throw undecodablePath()
-    const { query, flags } = contract.parseQuery(url, found?.store)
-    const endpoint = contract.served(found?.store as ReadEndpoint | undefined, 'GET', url)
-    return checkedRead(contract, caller, endpoint, { params: { ...found?.params } as Values, query, flags })
-  }
-}
-
-/** Returns the read of this record and these values by a caller; `undefined`: there is none, or a value is refused. */
-export type FindRead = (read: NamedRead, caller: Caller) => EdgeRead | undefined
-
-/** The router matches the template instead of a URL: a part `:name` is the place of a value, and other parts are values. */
-export function createReadFinder(contract: HttpContract): FindRead {
-  return (read, caller) => {
-    const found = contract.findRoute('GET', read.path)
-    // What an empty value means depends on the release.
-    if (!found?.store || Object.values(read.query).includes('')) return undefined
-    const given = (text = '') => (text.startsWith(':') ? (read.params[text.slice(1)] ?? '') : text)
-    const params = Object.fromEntries(Object.entries(found.params).map(([name, text]) => [name, given(text)]))
-    try {
-      const endpoint = contract.served(found.store as ReadEndpoint, 'GET', read.path)
-      return checkedRead(contract, caller, endpoint, { params, query: { ...read.query }, flags: NO_FLAGS })
-    } catch (error) {
-      // The edge validates more strictly than nodes do.
-      if (error instanceof EdgeError) return undefined
-      throw error
-    }
-  }
-}
-
-/** Throws for a read that the caller may not make, or whose values are refused. */
-function checkedRead(
-  contract: HttpContract,
-  caller: Caller,
-  endpoint: ReadEndpoint,
-  { params, query, flags }: { readonly params: Values } & ParsedQuery,
-): EdgeRead {
-  authorise(caller, { endpoint, query })
-  contract.checkUrl(endpoint, params, query)
-  const parts = { caller, headers: {}, id: newRequestId(), clientAddress: '' }
-  return toEdgeRead(endpoint, contract.validatedUrl(endpoint, params, query, flags), parts)
 }

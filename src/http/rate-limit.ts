@@ -7,34 +7,21 @@
  *
  * @fastify/rate-limit decides at admission. Where it cannot, the same store is counted in: a prepared hit must not
  * wait, and leaves requests over the limit to the plugin; a read turns out to cost only in the pipeline.
- *
- * Requests are counted for all replicas without a round trip for each request. A replica counts on its own and reports
- * a key in batches once it has a quarter of its share of the limit. Below that, a key costs Redis nothing, and can
- * exceed the limit by a quarter at most.
  */
 import fastifyRateLimit, { type FastifyRateLimitStoreCtor, normalizeIP } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type Counters, createCounters } from '../core/counters.ts'
+import { createCounters } from '../core/counters.ts'
 import { EdgeError } from '../core/errors.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 import { systemClock } from '../core/timing.ts'
+import { type CountRequest, SharedRequestCounts } from './request-counts.ts'
 
 /** Charges a caller and its address for a request that turns out to cost. `isBulk`: the client always has one. Throws 903. */
 export type Charge = (caller: Caller, clientAddress: string, isBulk?: boolean) => void
 
 /** Bulk clients that ignore `Retry-After` leave the rest of the limit to the other clients of their user. */
 const BULK_SHARE = 0.5
-
-/** Counts one request of a key in a window of `window` milliseconds. It must not wait: it runs before each response. */
-export type CountRequest = (key: string, window: number, max: number) => RequestCount
-
-interface RequestCount {
-  /** Requests in this window, over all replicas. */
-  readonly count: number
-  /** Milliseconds until the window ends. */
-  readonly ends: number
-}
 
 /** Requests per second that cost, from one address, as a multiple of the limit per caller. */
 const CALLERS_PER_ADDRESS = 10
@@ -179,92 +166,4 @@ export function networkOf(clientAddress: string): string {
     networks.set(clientAddress, network)
   }
   return network
-}
-
-interface Window {
-  readonly key: string
-  readonly length: number
-  endsAt: number
-  /** Requests in this window: at this replica, at all when Redis last answered, and those not reported yet. */
-  own: number
-  shared: number
-  unreported: number
-}
-
-/** Milliseconds that a report waits for others. */
-const BATCH_DELAY_MS = 40
-const MAX_KEYS_PER_GENERATION = 25_000
-const REPORTED_SHARE = 0.25
-
-/** Counts the requests of all replicas that share the counters. */
-export class SharedRequestCounts {
-  readonly #counters: Counters
-  /** By length first, so that no key must be built from both for each request. */
-  readonly #windows = new Map<number, RecentlyUsed<Window>>()
-  readonly #due = new Set<Window>()
-  #isScheduled = false
-
-  constructor(counters: Counters) {
-    this.#counters = counters
-  }
-
-  readonly count: CountRequest = (key, length, limit) => {
-    const now = systemClock.elapsed()
-    let windows = this.#windows.get(length)
-    if (windows === undefined) {
-      windows = new RecentlyUsed(MAX_KEYS_PER_GENERATION)
-      this.#windows.set(length, windows)
-    }
-    let window = windows.get(key)
-    if (window === undefined || window.endsAt <= now) {
-      window = { key, length, endsAt: now + length, own: 0, shared: 0, unreported: 0 }
-      windows.set(key, window)
-    }
-    window.own += 1
-    window.unreported += 1
-    const { replicas, isReachable } = this.#counters
-    if (replicas > 1 && window.own >= (limit / replicas) * REPORTED_SHARE) {
-      this.#due.add(window)
-      this.#schedule()
-    }
-    // While Redis is unreachable, each replica assumes that the others receive as many requests.
-    const count = isReachable ? window.shared + window.unreported : window.own * replicas
-    return { count, ends: window.endsAt - now }
-  }
-
-  #schedule(): void {
-    if (this.#isScheduled) return
-    this.#isScheduled = true
-    setTimeout(() => void this.#reportAll(), BATCH_DELAY_MS).unref()
-  }
-
-  async #reportAll(): Promise<void> {
-    const windows = [...this.#due]
-    this.#due.clear()
-    await Promise.all(windows.map((window) => this.#report(window)))
-    this.#isScheduled = false
-    if (this.#due.size > 0) this.#schedule()
-  }
-
-  async #report(window: Window): Promise<void> {
-    const { key, length, unreported } = window
-    if (window.endsAt <= systemClock.elapsed()) return
-    const name = `window:${length}:${this.#counters.digest(key)}`
-    const { count, left, isShared } = await this.#counters.update([name], (texts, { now, isShared }) => {
-      const [before = 0, ends = 0] = texts
-        .get(name)
-        .split(' ')
-        .map((part) => Number(part) || 0)
-      const isOpen = ends > now
-      const count = unreported + (isOpen ? before : 0)
-      const left = isOpen ? Math.min(length, ends - now) : length
-      if (isShared) texts.set(name, `${count} ${now + left}`, left)
-      return { count, left, isShared }
-    })
-    // If Redis is unreachable, the next request of a key reports it again.
-    if (!isShared) return
-    window.unreported -= unreported
-    window.shared = count
-    window.endsAt = systemClock.elapsed() + left
-  }
 }

@@ -1,7 +1,7 @@
 /** Snapshots of collections as the edge stores them. */
 
-import { BYTES_PER_PART } from '../../src/collections/page-writer.ts'
 import { type QueriedRows, readParts } from '../../src/collections/queried-rows.ts'
+import { BYTES_PER_PART } from '../../src/collections/row-parts.ts'
 import type { Source } from '../../src/collections/sources.ts'
 
 /** Returns the rows in parts as the edge cuts them, or in shorter ones. */

@@ -1,6 +1,6 @@
 /** Computes the response of one request from the rows of a snapshot. */
 import { hasListedValues, isDetermined } from '../../collections/determined.ts'
-import { frameOf } from '../../collections/page-writer.ts'
+import { frameOf } from '../../collections/page-frame.ts'
 import { answerFrom, answerInFrame, type QueriedRows } from '../../collections/queried-rows.ts'
 import { CollectionError, MAX_LIMIT } from '../../collections/request.ts'
 import { compileProjection } from '../../collections/select.ts'

@@ -1,6 +1,7 @@
 /** Reads all rows of a collection from the nodes, page by page or at once. */
 import { collectionContracts } from '../../collections/contracts.ts'
-import { BYTES_PER_PART, type PageFrame, PartWriter } from '../../collections/page-writer.ts'
+import type { PageFrame } from '../../collections/page-frame.ts'
+import { BYTES_PER_PART, PartWriter } from '../../collections/row-parts.ts'
 import { findListInTurns, type ListedRows, parseBody } from '../../core/envelope.ts'
 import type { SnapshotRefusal } from '../../core/events.ts'
 import { OPEN, QUOTE } from '../../core/json-scan.ts'

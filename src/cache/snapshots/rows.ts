@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { PageFrame } from '../../collections/page-writer.ts'
+import type { PageFrame } from '../../collections/page-frame.ts'
 import { type QueriedRows, readParts } from '../../collections/queried-rows.ts'
 import type { Source } from '../../collections/sources.ts'
 import type { SnapshotState } from '../../core/cache.ts'

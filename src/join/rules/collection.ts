@@ -1,7 +1,7 @@
 /** Merge rule `collection`: the rows of all nodes become one page. Nodes that failed are named in `failed_nodes`. */
 
 import { type MergeFailure, type MergeOptions, mergeRows } from '../../collections/merge.ts'
-import { createCollectionBody, frameOf } from '../../collections/page-writer.ts'
+import { createCollectionBody, frameOf } from '../../collections/page-frame.ts'
 import type { CollectionError } from '../../collections/request.ts'
 import type { WhenPartial } from '../../contracts/endpoint.ts'
 import { envelopeOf } from '../../core/envelope.ts'

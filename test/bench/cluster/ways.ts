@@ -1,7 +1,7 @@
 import { createConnection, type Socket } from 'node:net'
 import { buildConnector, Client, type Dispatcher } from 'undici'
 import { type MergeInput, mergeRows } from '../../../src/collections/merge.ts'
-import { createCollectionBody } from '../../../src/collections/page-writer.ts'
+import { createCollectionBody } from '../../../src/collections/page-frame.ts'
 import { rowsOf } from '../../../src/collections/rows.ts'
 import { Heap } from '../../../src/collections/sorted-rows.ts'
 import { sources } from '../../../src/collections/sources.ts'

@@ -15,7 +15,8 @@ import { putUser } from '../../../src/access/users-file.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import { createAuthenticator } from '../../../src/http/admit.ts'
-import type { CountRequest, RateLimits } from '../../../src/http/rate-limit.ts'
+import type { RateLimits } from '../../../src/http/rate-limit.ts'
+import type { CountRequest } from '../../../src/http/request-counts.ts'
 
 export interface Reply {
   readonly status: number

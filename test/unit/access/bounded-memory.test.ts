@@ -11,7 +11,7 @@ import { createRevocationList } from '../../../src/access/revocations.ts'
 import { TokenVerifier } from '../../../src/access/tokens.ts'
 import { type Counters, createCounters } from '../../../src/core/counters.ts'
 import { systemClock as clock } from '../../../src/core/timing.ts'
-import { SharedRequestCounts } from '../../../src/http/rate-limit.ts'
+import { SharedRequestCounts } from '../../../src/http/request-counts.ts'
 import type { RedisReplica } from '../../../src/replicas/replica.ts'
 import { SharedCounters } from '../../../src/replicas/shared-counters.ts'
 

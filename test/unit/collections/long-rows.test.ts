@@ -1,7 +1,7 @@
 /** Rows that are too long to be scanned in one turn are merged as short ones. */
 import t, { type Test } from 'tap'
 import { type MergeInput, type MergeOptions, mergeRows } from '../../../src/collections/merge.ts'
-import { createCollectionBody } from '../../../src/collections/page-writer.ts'
+import { createCollectionBody } from '../../../src/collections/page-frame.ts'
 import { rowsOf } from '../../../src/collections/rows.ts'
 import { type Source, sources } from '../../../src/collections/sources.ts'
 import type { Row } from '../../../src/collections/value.ts'

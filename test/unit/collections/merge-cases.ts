@@ -1,7 +1,7 @@
 /** Arbitrary rows on several nodes, the pages that the nodes return, and the expected pages of the merge. */
 import fc from 'fast-check'
 import { type MergeInput, type MergeOptions, mergeRows } from '../../../src/collections/merge.ts'
-import { createCollectionBody } from '../../../src/collections/page-writer.ts'
+import { createCollectionBody } from '../../../src/collections/page-frame.ts'
 import type { Rows } from '../../../src/collections/rows.ts'
 import type { ArraySource, DatabaseSource, Source } from '../../../src/collections/sources.ts'
 import type { Row } from '../../../src/collections/value.ts'

@@ -21,9 +21,10 @@ import {
 import { createAuthenticator } from '../../../src/http/admit.ts'
 import { BodyBudget } from '../../../src/http/body-budget.ts'
 import type { CreateContract } from '../../../src/http/contract.ts'
-import { createHttp, createUrlResolver, type HttpOptions, type ResolveUrl } from '../../../src/http/index.ts'
+import { createHttp, type HttpOptions } from '../../../src/http/index.ts'
 import type { RateLimits } from '../../../src/http/rate-limit.ts'
 import { requestLog } from '../../../src/http/request-log.ts'
+import { createUrlResolver, type ResolveUrl } from '../../../src/http/resolve-url.ts'
 import { v3Contract } from '../../../src/http/v3.ts'
 import { OF_NODE } from '../../../src/layouts/dialect.ts'
 import {

@@ -1,7 +1,7 @@
 /** Collect the rows of all agents as they arrive: one page of them, or all in parts. */
 import { compileMatching, type Match, type Matching } from '../../../collections/collect.ts'
-import { BYTES_PER_PART, PartWriter } from '../../../collections/page-writer.ts'
 import { type CollectionRequest, parsePage } from '../../../collections/request.ts'
+import { BYTES_PER_PART, PartWriter } from '../../../collections/row-parts.ts'
 import { compileProjection, flattenRow } from '../../../collections/select.ts'
 import type { DatabaseSource } from '../../../collections/sources.ts'
 import type { Row } from '../../../collections/value.ts'

@@ -1,0 +1,52 @@
+/** The parts in which all rows of a collection are stored. */
+
+/** Between the rows of a part. Rows themselves have no newline, so their ends are found without parsing them. */
+const ROW_SEPARATOR = ',\n'
+
+/** Parsing or printing this number of bytes takes about a millisecond. */
+export const BYTES_PER_PART = 64 * 1024
+
+const START = Buffer.from('[')
+const SEPARATOR = Buffer.from(ROW_SEPARATOR)
+const END = Buffer.from(']')
+
+/**
+ * Writes all rows of a collection in parts: JSON lists of some rows each. One text of all rows would take so long to copy or
+ * to parse that it blocks the event loop.
+ */
+export class PartWriter {
+  readonly #parts: Buffer[] = []
+  /** Of the part that is not complete. */
+  #chunks: Buffer[] = []
+  #length = 0
+  #bytes = 0
+
+  /** The bytes of all rows so far. */
+  get bytes(): number {
+    return this.#bytes + this.#length
+  }
+
+  /** Adds the JSON text of one row. Returns whether a part is complete with it. */
+  add(...row: readonly Buffer[]): boolean {
+    const before = this.#chunks.length === 0 ? START : SEPARATOR
+    this.#chunks.push(before, ...row)
+    for (const { length } of row) this.#length += length
+    this.#length += before.length
+    if (this.#length < BYTES_PER_PART) return false
+    this.#endPart()
+    return true
+  }
+
+  #endPart(): void {
+    const part = Buffer.concat([...this.#chunks, END])
+    this.#parts.push(part)
+    this.#bytes += part.length
+    this.#chunks = []
+    this.#length = 0
+  }
+
+  end(): readonly Buffer[] {
+    if (this.#chunks.length > 0) this.#endPart()
+    return this.#parts
+  }
+}
