@@ -8,11 +8,11 @@ import type { EdgeRead, EdgeRequest, Handler } from '../core/request.ts'
 import { buildPipeline } from '../pipeline.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { KindOf } from '../upstream/kinds.ts'
-import { issueManagerToken } from './access.ts'
 import type { Base } from './base.ts'
 import type { BuiltCache } from './cache.ts'
 import { buildNodeStages } from './cluster.ts'
 import type { Contracts } from './contracts.ts'
+import { issueManagerToken } from './manager-tokens.ts'
 import type { Descriptions } from './reference.ts'
 
 interface ApiParts {

@@ -15,10 +15,10 @@ import { problemForm } from '../http/v4/problem.ts'
 import { createListener, type Listener } from '../listener/listener.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { KindOf } from '../upstream/kinds.ts'
-import { checkTokensAtNode } from './access.ts'
 import { type Base, createTraceStarter } from './base.ts'
 import type { BuiltCache } from './cache.ts'
 import { type PortSettings, portsOf, type ServedContracts } from './contracts.ts'
+import { checkTokensAtNode } from './manager-tokens.ts'
 
 /** A port for clients of one contract. */
 export interface Front extends Http {

@@ -12,9 +12,10 @@ import { EdgeError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request.ts'
 import { METHODS } from '../listener/framing.ts'
 import type { ValidatedUrl } from './edge-request.ts'
+import type { Prefixes } from './param-checks.ts'
 import type { Flags, Values } from './parameters.ts'
 import type { RequestLogger } from './request-events.ts'
-import { type Prefixes, type RouteSchema, routeUrl } from './validation.ts'
+import { type RouteSchema, routeUrl } from './validation.ts'
 
 /** The settings that requests depend on. */
 export interface HttpSettings {

@@ -10,8 +10,9 @@ import { pretty } from '../representation/pretty.ts'
 import { checkContentHeaders, parseRequestBody, requestBody } from './body.ts'
 import { type HttpContract, type HttpSettings, type RouterOptions, routeFinder, toEdgeError } from './contract.ts'
 import { validatedUrl } from './edge-request.ts'
+import { createChecks } from './param-checks.ts'
 import { parseParameters, takeFlags, type Values } from './parameters.ts'
-import { createChecks, routeSchema, type SchemaError, validationError, validatorOf } from './validation.ts'
+import { routeSchema, type SchemaError, validationError, validatorOf } from './validation.ts'
 
 const router: RouterOptions = {
   caseSensitive: false,

@@ -1,16 +1,14 @@
 /**
- * The schemas of routes and their validators, checks of an endpoint that a schema cannot express (mandatory names,
- * limits, folders, prefixes, required companions), and the errors of all validation in the codes and words of the
- * contract.
+ * The schemas of routes and their validators, and the errors of validation in the codes and words of the contract.
  */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { FastifySchemaValidationError } from 'fastify'
 import { parseQuery } from '../collections/grammar.ts'
-import type { Body, Endpoint, Field, Param, PrefixSetting } from '../contracts/endpoint.ts'
+import type { Body, Endpoint, Field, Param } from '../contracts/endpoint.ts'
 import { type Kind, kinds, type ValueKind } from '../contracts/schemas/kinds.ts'
-import { describedBody, describedFields } from '../core/endpoint-names.ts'
+import { describedFields } from '../core/endpoint-names.ts'
 import { EdgeError, type ErrorCode, suggestionHeaders } from '../core/errors.ts'
-import { printable, type Values } from './parameters.ts'
+import { printable } from './parameters.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
@@ -144,80 +142,9 @@ export function validatorOf(schema: JsonSchema): Validator {
   return validate
 }
 
-export type Prefixes = Readonly<Record<PrefixSetting, readonly string[]>>
-
-type CheckParam = (param: Param, value: string, name: string, query: Values) => EdgeError | undefined
-
-/**
- * Returns a function that throws an EdgeError for a request that passes the schemas and is invalid all the same. `prefixes`:
- * the values that a parameter with `startsWith` may begin with; `type`: of the body; `body`: absent if it is not read yet.
- */
-export function createChecks(prefixes: () => Prefixes) {
-  const checkPrefix: CheckParam = (param, value, name) => {
-    if (param.startsWith === undefined) return undefined
-    const fits = prefixes()[param.startsWith].some((prefix) => isWithin(value, prefix))
-    return fits && !value.split(/[/\\]/).includes('..') ? undefined : badValue(param.kind, name)
-  }
-  const checks: readonly CheckParam[] = [checkCompanion, checkPattern, checkPrefix, checkPageLimit]
-  return (endpoint: Endpoint, query: Values, type: string | undefined, body?: Values): void => {
-    const missing = missingName(endpoint.query, query) ?? (body && missingField(endpoint, body))
-    if (missing !== undefined) throw missing
-    checkOneOf(endpoint, query)
-    for (const [name, param] of Object.entries(endpoint.query)) {
-      const value = query[name]
-      if (value === undefined) continue
-      for (const check of checks) {
-        const error = check(param, value, name, query)
-        if (error !== undefined) throw error
-      }
-    }
-    const misplaced = fileOfOtherKind(endpoint, query, type)
-    if (misplaced !== undefined) throw misplaced
-  }
-}
-
-/** A prefix without a slash at its end is a whole name: `files.example` is no prefix of `files.example.org`. */
-function isWithin(value: string, prefix: string): boolean {
-  return value.startsWith(prefix) && (prefix.endsWith('/') || ['/', undefined].includes(value[prefix.length]))
-}
-
-/** The media type selects the check of a file, so the sender must not choose it: a rule sent as a list would be read as XML. */
-function fileOfOtherKind(endpoint: Endpoint, query: Values, type: string | undefined): EdgeError | undefined {
-  const body = describedBody(endpoint)
-  if (body?.kind !== 'upload' || body.xmlWhen === undefined) return undefined
-  const isXml = new RegExp(body.xmlWhen.matches).test(query[body.xmlWhen.query] ?? '')
-  if (isXml === (type === 'application/xml')) return undefined
-  return isXml
-    ? new EdgeError(703, '. A file of this folder is XML; send application/xml')
-    : new EdgeError(705, '. A file of this folder is a list; send application/octet-stream')
-}
-
-function checkOneOf(endpoint: Endpoint, query: Values): void {
-  if (endpoint.oneOf === undefined || endpoint.oneOf.some((name) => query[name] !== undefined)) return
-  const [first, ...others] = endpoint.oneOf
-  throw new EdgeError(604, `. Missing field: You have to specified '${first}' or ${others.join(', ')}.`)
-}
-
-const checkCompanion: CheckParam = (param, _value, _name, query) =>
-  param.requires !== undefined && query[param.requires] === undefined
-    ? new EdgeError(604, `. Missing field: '${param.requires}'`)
-    : undefined
-
-const checkPattern: CheckParam = (param, value) =>
-  param.within !== undefined && !new RegExp(param.within.pattern).test(value)
-    ? new EdgeError(param.within.code)
-    : undefined
-
-/** The manager rejects 0 everywhere, and pages of more than 1000 rows where the record has a maximum. No request is needed for that. */
-const checkPageLimit: CheckParam = (param, value) => {
-  if (param.pageLimit === undefined) return undefined
-  if (/^0+$/.test(value)) return new EdgeError(1406)
-  return param.pageLimit.max !== undefined && Number(value) > param.pageLimit.max ? new EdgeError(1405) : undefined
-}
-
 export type SchemaError = Pick<FastifySchemaValidationError, 'keyword' | 'instancePath' | 'params'>
 
-type Described = Readonly<Record<string, Param | Field>>
+export type Described = Readonly<Record<string, Param | Field>>
 type Part = 'params' | 'querystring' | 'body' | 'headers' | string
 
 /** Returns the error of the contract for the first error that a schema reports. */
@@ -247,29 +174,6 @@ function describedBy(endpoint: Endpoint, part: Part): Described {
 function unknownName(name: unknown, names: readonly string[]): EdgeError {
   const headers = suggestionHeaders(String(name), names)
   return new EdgeError(604, `. Allowed filters: [ ${names.join('  ')} ]  `, { headers })
-}
-
-function missingField(endpoint: Endpoint, values: Readonly<Record<string, unknown>>): EdgeError | undefined {
-  const body = describedBody(endpoint)
-  return body?.kind === 'fields' ? missingName(body.fields, values, body.namedAsMandatory) : undefined
-}
-
-/**
- * The first mandatory name that is missing, in the words of the contract, which lists all mandatory names if there are
- * several. `listed`: the names in that list.
- */
-function missingName(
-  described: Described,
-  values: Readonly<Record<string, unknown>>,
-  listed?: readonly string[],
-): EdgeError | undefined {
-  const mandatory = Object.keys(described).filter((name) => described[name]?.required !== undefined)
-  const missing = mandatory.find((name) => values[name] === undefined)
-  if (missing === undefined) return undefined
-  if (described[missing]?.required === 706) return new EdgeError(706)
-  return mandatory.length > 1
-    ? new EdgeError(604, `. Missing fields. Mandatory fields: ${(listed ?? mandatory).join(', ')}`)
-    : new EdgeError(604, `. Missing field: '${missing}'`)
 }
 
 /** The first segment of a JSON pointer, unescaped (RFC 6901). */

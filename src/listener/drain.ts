@@ -5,7 +5,7 @@
 import type { RequestListener, Server, ServerResponse } from 'node:http'
 import { Server as NetServer } from 'node:net'
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
-import type { Connection } from './connections.ts'
+import type { Connection } from './connection.ts'
 
 export interface DrainingOptions {
   /** Milliseconds in which load balancers see that this replica is not ready. Requests are still served. */

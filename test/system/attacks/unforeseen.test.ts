@@ -6,8 +6,8 @@ import { catalogue } from '../../../src/contracts/index.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import { BodyBudget } from '../../../src/http/body-budget.ts'
 import { createHttp } from '../../../src/http/index.ts'
+import { createChecks } from '../../../src/http/param-checks.ts'
 import { v3Contract } from '../../../src/http/v3.ts'
-import { createChecks } from '../../../src/http/validation.ts'
 
 const logged: string[] = []
 const log = pino(new Writable({ write: (line, _encoding, done) => done(void logged.push(String(line))) }))
