@@ -1,8 +1,11 @@
 /** What the roles of the edge promise, and the account of the edge may not do. */
 import type { Config } from '../config/schema.ts'
+import { catalogue } from '../contracts/index.ts'
 import accountRights from '../contracts/translations/account-rights.json' with { type: 'json' }
+import { rightsNeeded } from '../contracts/v4/index.ts'
 import { allows, builtInRoles } from '../core/access.ts'
 import { isRelease5 } from '../core/node-call.ts'
+import { ownEntry } from '../core/values.ts'
 import type { AccountRights } from '../upstream/probes.ts'
 
 /**
@@ -23,6 +26,24 @@ export function findMissingRights(
   return rolesInUse(access).flatMap((role) => describeRole(role, roles[role] ?? [], { rights, hasAction }))
 }
 
+const exceptions: Readonly<Record<string, readonly string[]>> = accountRights
+
+/** Which rights an account needs for a permission: those of the exception, or else of the calls of its endpoints. */
+const rightsOfPermissions: ReadonlyMap<string, readonly string[]> = new Map(
+  [...new Set(catalogue.filter(({ target }) => target.kind !== 'edge').map(({ permission }) => permission))]
+    .filter((permission) => permission !== 'signedIn')
+    .map((permission) => [permission, ownEntry(exceptions, permission) ?? rightsOfCalls(permission)]),
+)
+
+/** `rules:read on rule:file:{filename}` as the action and the type of object, of which an account needs all. */
+function rightsOfCalls(permission: string): readonly string[] {
+  const needed = catalogue
+    .filter((endpoint) => endpoint.permission === permission)
+    .flatMap(rightsNeeded)
+    .flat()
+  return [...new Set(needed.map((right) => right.replace(/^(\S+ on [^:]+:[^:]+).*$/, '$1')))]
+}
+
 /** The actions of releases 4 that release 5.0 does not have. */
 const GONE_ACTIONS = /^(?:active-response|ciscat|decoders|lists|rootcheck|rules|sca|syscheck|syscollector):/
 
@@ -41,7 +62,7 @@ function rolesInUse({ roles, customRoles, tokens }: Config['access']): readonly 
 }
 
 function describeRole(role: string, granted: readonly string[], { rights, hasAction }: Having): readonly string[] {
-  const promised = Object.entries(accountRights).filter(([permission]) => allows(granted, permission))
+  const promised = [...rightsOfPermissions].filter(([permission]) => allows(granted, permission))
   const needed = [...new Set(promised.flatMap(([, names]) => names.filter(hasAction)))]
   const having = (extent: 'some' | 'none') =>
     needed.flatMap((name) => {
