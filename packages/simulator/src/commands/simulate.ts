@@ -23,6 +23,7 @@ export interface SimulateOptions extends ClusterOptions {
 
 /** The limit of nodes in the v4 layout. Those of the v3 one have none. */
 const REQUESTS_PER_MINUTE = 300
+const UNAUTHENTICATED_PER_MINUTE = 10
 
 /** Runs until SIGINT or SIGTERM. Resolves to the exit code. */
 export async function simulate(options: SimulateOptions): Promise<number> {
@@ -43,7 +44,7 @@ export async function startCluster(
     throw new CommandError(`no simulated node of the layout ${layout} has release ${release}`)
   }
   const version = release === undefined ? {} : { version: release }
-  const v4 = { requestsPerMinute: REQUESTS_PER_MINUTE }
+  const v4 = { requestsPerMinute: REQUESTS_PER_MINUTE, unauthenticatedPerMinute: UNAUTHENTICATED_PER_MINUTE }
   try {
     return await startSimulator({ agents, workers, seed, layout, v4, ...version, ...options, remember: false })
   } catch (error) {

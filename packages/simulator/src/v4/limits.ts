@@ -4,9 +4,9 @@
  * address, has a second count for those without valid credentials and for unknown paths, and blocks logins only.
  */
 import type { IncomingMessage } from 'node:http'
-import { isRelease5 } from '../../../../src/core/node-call.ts'
+
 import { Refusal, V4Error } from './errors.ts'
-import { countsLoginsInFlight } from './releases.ts'
+import { countsLoginsInFlight, isMasterOnly } from './releases.ts'
 
 const BLOCK_MS = 300_000
 const WINDOW_MS = 60_000
@@ -137,7 +137,7 @@ export class NodeLimits {
   }
 
   #isRelease5(): boolean {
-    return isRelease5(this.#options.release())
+    return isMasterOnly(this.#options.release())
   }
 
   #now(): number {

@@ -43,7 +43,8 @@ export async function startV4(
   const sim = await startSimulator({ layout: 'v4', agents: 40, ...options })
   t.teardown(() => sim.close())
   const urlOf = (node: string) => sim.nodes.find((known) => known.name === node)?.url ?? ''
-  const logIn = async (user = 'edge', node = 'master') => {
+  const [{ name: master } = { name: '' }] = sim.nodes
+  const logIn = async (user = 'edge', node = master) => {
     const password = options.v4?.users?.[user]?.password ?? 'simulated'
     const path = '/security/user/authenticate?raw=true'
     return (await call(urlOf(node) + path, 'POST', { authorization: basic(user, password) })).text
@@ -55,7 +56,7 @@ export async function startV4(
     tokens.set(key, token)
     return token
   }
-  const ask: V4Ask = async (request, { node = 'master', authorization, user = 'edge', type, body } = {}) => {
+  const ask: V4Ask = async (request, { node = master, authorization, user = 'edge', type, body } = {}) => {
     const [method = 'GET', path = '/'] = request.split(' ')
     const headers = {
       authorization: authorization ?? `Bearer ${await tokenOf(user, node)}`,

@@ -29,7 +29,7 @@ t.test(
     t.equal(await fromOtherAddress(sim.nodes[0]?.url ?? '', '/agents?limit=1', authorization), 200)
     now = new Date(now.getTime() + 61_000)
     t.equal((await ask('GET /agents?limit=1', { authorization })).status, 200, 'a new window')
-    t.equal(sim.v4.refusedRequests('master'), 2)
+    t.equal(sim.v4.refusedRequests('master-node'), 2)
   },
 )
 
@@ -59,7 +59,7 @@ t.test('ten requests a minute without valid credentials or to unknown paths, wit
     t.match(await ask(request, { authorization: sent }), { status: 429, json: { error: 6005 } }, request)
   t.equal((await ask('GET /agents?limit=1', { authorization })).status, 200, 'a good token is not refused')
   t.equal((await ask(LOGIN, right)).status, 200, 'nor is a right login')
-  t.equal(sim.v4.unknownRequests('master'), 8)
+  t.equal(sim.v4.unknownRequests('master-node'), 8)
   now = new Date(now.getTime() + 61_000)
   t.equal((await ask('GET /nope', { authorization })).status, 404, 'a new window')
 })

@@ -1,6 +1,6 @@
 /** Who may log in at the v4 API, and which tokens are good. */
-import { isRelease5 } from '../../../../../src/core/node-call.ts'
 import { Refusal } from '../errors.ts'
+import { isMasterOnly } from '../releases.ts'
 import { type Rights, rightsOf, type V4User } from './access.ts'
 import { ruleHolds } from './rules.ts'
 import { nextId, Store, type User } from './store.ts'
@@ -40,7 +40,7 @@ export class Security {
 
   constructor({ users, tokenLifetime, tokenCacheMs, release, now }: SecurityOptions) {
     this.#now = now
-    this.#isRelease5 = isRelease5(release)
+    this.#isRelease5 = isMasterOnly(release)
     this.#checkers = new TokenCheckers(tokenCacheMs, now)
     this.store = new Store(tokenLifetime)
     const { store } = this
