@@ -13,7 +13,7 @@ export type AgentStatus = 'Active' | 'Disconnected' | 'Pending' | 'Never connect
 export function statusOf(agent: SimAgent, now: Date): AgentStatus {
   if (agent.id === '000') return 'Active'
   if (agent.lastKeepAlive === undefined) return 'Never connected'
-  if (agent.version === undefined) return 'Pending'
+  if (agent.version === undefined || agent.isPending === true) return 'Pending'
   return now.getTime() - agent.lastKeepAlive.getTime() <= SILENCE ? 'Active' : 'Disconnected'
 }
 

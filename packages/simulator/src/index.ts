@@ -21,6 +21,7 @@ import { createWorld, type WorldOptions } from './world.ts'
 export type { Load } from './capacity.ts'
 export type { Fault } from './faults.ts'
 export type { V4Options, V4User } from './v4/index.ts'
+export { isMasterOnly } from './v4/releases.ts'
 
 export type Layout = 'v3' | 'v4'
 

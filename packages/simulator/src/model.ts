@@ -26,6 +26,8 @@ export interface SimAgent {
   cleared: Set<'syscheck' | 'rootcheck'>
   lastScan?: Date
   upgrade?: string
+  /** Whether it has begun to connect, and not reported yet. */
+  readonly isPending?: boolean
   /** Restarts of the agent, for tests. */
   restarts: number
 }

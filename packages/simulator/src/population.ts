@@ -3,6 +3,7 @@ import { lastBeat, makeKey } from './agent-state.ts'
 import { type Random, randomFor } from './data/random.ts'
 import type { SimAgent, SimNode } from './model.ts'
 import { osOf, systems } from './systems.ts'
+import { isMasterOnly } from './v4/releases.ts'
 
 const DAY = 86_400_000
 
@@ -22,6 +23,8 @@ export const groupNames = ['default', 'web', 'db', 'dmz', 'desktop']
 
 /** Most agents have the version of the manager, some are older, a few too old for remote configuration. */
 const olderVersions = ['3.11.3', '3.11.0', '3.10.2', '3.9.5', '3.8.2', '3.5.0', '3.2.1']
+/** A manager of release 5.0 has agents of releases 4. */
+const olderThan5 = ['4.14.6', '4.14.3', '4.12.0', '4.9.2', '4.7.5']
 
 export interface Circumstances {
   readonly seed: number
@@ -62,7 +65,9 @@ function connection(n: number, id: string, name: string, world: Circumstances, r
   const lastKeepAlive = silent ? secondsBefore(world.now, random.int(DAY / 12, 20 * DAY)) : lastBeat(id, world.now)
   const known = { lastKeepAlive, ...(node === undefined ? {} : { node }) }
   if (n % 50 === 33) return known
-  const version = random.chance(0.75) ? world.version : random.pick(olderVersions)
+  const version = random.chance(0.75)
+    ? world.version
+    : random.pick(isMasterOnly(world.version) ? olderThan5 : olderVersions)
   return {
     ...known,
     version: `Wazuh v${version}`,

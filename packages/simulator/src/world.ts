@@ -79,7 +79,7 @@ export function makeNode(at: number, { seed, version, clusterKey, master, start 
     type,
     ip: ipOf(at),
     url: '',
-    files: initialFiles(seed, { name, type, clusterKey, master }),
+    files: initialFiles(seed, { name, type, clusterKey, master, isRelease5: isMasterOnly(version) }),
     restarts: 0,
     startedAt: start,
   }

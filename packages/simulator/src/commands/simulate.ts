@@ -2,8 +2,7 @@
 import { once } from 'node:events'
 import { stringify } from 'yaml'
 import { CommandError, print } from '../../../../src/cli/terminal.ts'
-import { type Layout, type Simulator, type SimulatorOptions, startSimulator } from '../index.ts'
-import { isMasterOnly } from '../v4/releases.ts'
+import { isMasterOnly, type Layout, type Simulator, type SimulatorOptions, startSimulator } from '../index.ts'
 
 export interface ClusterOptions {
   readonly agents: number

@@ -9,10 +9,12 @@ export interface NodeIdentity {
   readonly clusterKey: string
   /** The address of the master. */
   readonly master: string
+  readonly isRelease5?: boolean
 }
 
 /** Returns the text that the manager's installer would write for this node. */
 export function mainConfiguration(node: NodeIdentity): string {
+  if (node.isRelease5) return configurationOf5(node)
   const isMaster = node.type === 'master'
   return [
     '<!-- Main configuration -->\n<ossec_config>',
@@ -29,6 +31,28 @@ export function mainConfiguration(node: NodeIdentity): string {
   ]
     .filter((part) => part !== '')
     .join('\n')
+}
+
+function configurationOf5({ name, type, clusterKey, master }: NodeIdentity): string {
+  return `<wazuh_config>
+  <global>
+    <agents_disconnection_time>15m</agents_disconnection_time>
+    <agents_disconnection_alert_time>0</agents_disconnection_alert_time>
+  </global>
+  <logging><log_format>plain</log_format></logging>
+  <remote>
+    <https><port>1517</port><bind_addr>0.0.0.0</bind_addr><certificate>etc/certs/remoted.pem</certificate><key>etc/certs/remoted-key.pem</key></https>
+    <legacy><enabled>yes</enabled><port>1514</port><protocol>tcp</protocol><local_ip>0.0.0.0</local_ip></legacy>
+    <agents><allow_higher_versions>no</allow_higher_versions></agents>
+  </remote>
+  <auth><disabled>no</disabled><port>1515</port><use_password>yes</use_password></auth>
+  <cluster>
+    <name>wazuh</name><node_name>${name}</node_name><node_type>${type}</node_type>
+    <key>${clusterKey}</key><port>1516</port><bind_addr>0.0.0.0</bind_addr>
+    <nodes><node>${master}</node></nodes><hidden>no</hidden>
+  </cluster>
+</wazuh_config>
+`
 }
 
 function globalSettings(isMaster: boolean): string {

@@ -48,6 +48,9 @@ const sections: Readonly<Record<string, Section>> = {
   'vulnerability-detector': { blocks: 'merge', lists: ['feed', 'provider'] },
 }
 
+/** The sections that release 5.0 knows besides. */
+const sectionsOf5: typeof sections = { ...sections, logging: MERGE, indexer: MERGE, 'vulnerability-detection': MERGE }
+
 export function isSection(name: string): boolean {
   return Object.hasOwn(sections, name)
 }
@@ -55,10 +58,13 @@ export function isSection(name: string): boolean {
 /** Returns the sections of the text in order. Throws an Error if the text is not well-formed. */
 export function readSettings(text: string): Settings {
   const settings: Record<string, Record<string, Setting> | Setting[]> = {}
-  for (const block of elements(elements(parseXml(text), 'ossec_config').flatMap(({ children }) => children))) {
+  const roots = parseXml(text)
+  const later = elements(roots, 'wazuh_config')
+  const [known, blocks] = later.length > 0 ? [sectionsOf5, later] : [sections, elements(roots, 'ossec_config')]
+  for (const block of elements(blocks.flatMap(({ children }) => children))) {
     const name = block.name === 'wodle' ? (block.attributes.name ?? '') : block.name
-    const section = sections[name]
-    if (section === undefined || !isSection(name)) continue
+    const section = known[name]
+    if (section === undefined || !Object.hasOwn(known, name)) continue
     const before = settings[name]
     if (section.blocks === 'each') {
       const list = Array.isArray(before) ? before : []

@@ -6,15 +6,15 @@ import type { Outgoing } from '../wire.ts'
 import { letTimePass } from '../world.ts'
 import { checkJson, checkMembers, checkSize, checkType, checkUpload, type Fields } from './bodies.ts'
 import { execute, requireMaster } from './distribute.ts'
-import { badRequest, Moved, Refusal, V4Error } from './errors.ts'
+import { badRequest, Moved, Refusal, Uncaught, V4Error } from './errors.ts'
 import { faultOf } from './execution.ts'
 import { logInCall } from './log-in.ts'
 import type { Operation } from './model.ts'
 import { checkPath, checkQuery, isTrue, type Texts } from './parameters.ts'
 import { isLaterAt, type V4Parts, versionOf } from './parts.ts'
 import { agentFilter, nameFilter, permit } from './permit.ts'
-import { documentedAs, minorOf } from './releases.ts'
-import { crashed, failure, linkedTo, redirect, success, tooLong } from './wire.ts'
+import { isMasterOnly, minorOf } from './releases.ts'
+import { asWrittenBy, crashed, failure, redirect, success, tooLong, uncaught } from './wire.ts'
 
 /** The request line may not be longer. */
 const MAX_URL_BYTES = 8190
@@ -49,9 +49,9 @@ async function serve(
   const body = bytes.toString('utf8')
   const outgoing =
     disfigured(fault) ??
-    linkedTo(
+    asWrittenBy(
       await parts.costs.countInFlight(() => respond(parts, cached, request, body, fault.error)),
-      documentedAs(versionOf(parts)),
+      versionOf(parts),
     )
   send(response, outgoing, fault)
 }
@@ -63,7 +63,9 @@ async function respond(
   body: string,
   error: number | undefined,
 ): Promise<Outgoing> {
-  const { url = '/', method = 'GET' } = request
+  const { url = '/' } = request
+  const isRelease5 = isMasterOnly(versionOf(parts))
+  const method = request.method === 'HEAD' && isRelease5 ? 'GET' : (request.method ?? 'GET')
   const [path = '/', ...search] = url.split('?')
   try {
     if (url.length > MAX_URL_BYTES) return tooLong(url)
@@ -92,9 +94,15 @@ function now({ cluster }: V4Parts): number {
 function refusedWith(refused: unknown, parts: V4Parts, method: string): Outgoing {
   if (refused instanceof Refusal && method === 'HEAD') return { ...failure(refused, ''), body: Buffer.alloc(0) }
   if (refused instanceof V4Error || refused instanceof Refusal) return failure(refused, parts.node.name)
-  if (refused instanceof ApiCrash) return crashed
+  if (refused instanceof ApiCrash) return crashed(isMasterOnly(versionOf(parts)))
+  if (refused instanceof Uncaught) return uncaught
   parts.thrown(refused)
   return failure(new V4Error(1000), parts.node.name)
+}
+
+/** Without its cluster daemon, a master of release 5.0 fails at these calls. */
+function needsCluster({ path }: Operation): boolean {
+  return path.startsWith('/cluster/') && path !== '/cluster/status' && !path.startsWith('/cluster/local/')
 }
 
 /** The API fails with 500 and no code for some inputs. */
@@ -124,6 +132,8 @@ async function answer(parts: V4Parts, call: Operation, incoming: Incoming): Prom
   const { query, params, fields, text } = check(call, incoming, isLaterAt(parts))
   if (!parts.experimental && call.path.startsWith('/experimental/')) throw new V4Error(1122, '', { inApi: true })
   letTimePass(world)
+  if (node.clusterDaemonDown === true && isMasterOnly(versionOf(parts)) && needsCluster(call))
+    throw new ApiCrash(call.path)
   const asked = { params, query, fields }
   const { rights } = session
   const permitted = permit(call, asked, rights, world, node.name)

@@ -58,14 +58,20 @@ export class V4Error extends Error {
 export class Refusal extends Error {
   readonly status: number
   readonly title: string
+  /** Only some refusals of release 5.0 have one. */
+  readonly code: number | undefined
 
-  constructor(status: number, title: string, detail: string) {
+  constructor(status: number, title: string, detail: string, code?: number) {
     super(detail)
     this.name = 'Refusal'
     this.status = status
     this.title = title
+    this.code = code
   }
 }
+
+/** The framework does not catch a fault: a status and a text alone. */
+export class Uncaught extends Error {}
 
 /** The path has a slash at its end; the client shall ask again without it. */
 export class Moved extends Error {

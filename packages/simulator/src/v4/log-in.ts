@@ -2,12 +2,13 @@
 import type { IncomingMessage } from 'node:http'
 import { checkJson } from './bodies.ts'
 import { requireMaster } from './distribute.ts'
-import { V4Error } from './errors.ts'
+import { Refusal, Uncaught, V4Error } from './errors.ts'
 import { notReady } from './execution.ts'
 import type { Operation } from './model.ts'
 import { checkQuery, isTrue } from './parameters.ts'
-import { isLaterAt, type V4Parts } from './parts.ts'
+import { isLaterAt, type V4Parts, versionOf } from './parts.ts'
 import { unauthorized } from './rbac/security.ts'
+import { isMasterOnly } from './releases.ts'
 import { json, plain } from './wire.ts'
 
 interface LogIn {
@@ -15,6 +16,20 @@ interface LogIn {
   readonly search: string
   readonly body: string
   readonly error: number | undefined
+}
+
+/** Of an authorisation context, since release 5.0. */
+const MAX_CONTEXT_BYTES = 8192
+const CONTEXT_TOO_LARGE = () => {
+  const detail = `Auth context payload exceeds the maximum allowed size of ${MAX_CONTEXT_BYTES} bytes.`
+  return new Refusal(413, 'Request Entity Too Large', detail, 413)
+}
+
+/** Basic credentials that cannot be decoded. */
+function isBroken(authorization: string | undefined): boolean {
+  const [scheme, encoded = ''] = (authorization ?? '').split(' ')
+  if (scheme?.toLowerCase() !== 'basic') return false
+  return !/^[A-Za-z0-9+/]+={0,2}$/.test(encoded) || !Buffer.from(encoded, 'base64').includes(':')
 }
 
 /** Every failure counts as a failed login of the address, also a request without credentials. */
@@ -26,13 +41,17 @@ async function checkLogIn(parts: V4Parts, call: Operation, { request, search, bo
   const { node, cluster, security, limits, costs } = parts
   if (error === 1017 || node.startedAt > cluster.world.now()) throw notReady(node.name)
   requireMaster(node, cluster.world)
-  const user = security.checkPassword(request.headers.authorization)
+  const isRelease5 = isMasterOnly(versionOf(parts))
+  const { authorization } = request.headers
+  if (isRelease5 && isBroken(authorization)) throw new Uncaught()
+  const user = security.checkPassword(authorization)
   if (user === undefined) {
     limits.fail(request)
     throw unauthorized('Invalid credentials')
   }
   await costs.logIn()
   const runAs = call.path.endsWith('/run_as')
+  if (isRelease5 && runAs && Buffer.byteLength(body) > MAX_CONTEXT_BYTES) throw CONTEXT_TOO_LARGE()
   const context = runAs ? checkJson(undefined, body) : undefined
   const query = checkQuery(call.query, search, { without: call.without, isLater: isLaterAt(parts) })
   if (runAs && !user.runAs) throw new V4Error(6004)

@@ -16,7 +16,7 @@ export interface Param {
   readonly maxLength?: number
   /** Only in the texts of errors. */
   readonly minItems?: number
-  readonly default?: number
+  readonly default?: number | boolean
   /** The members of a list. */
   readonly items?: Param
   readonly required?: true
@@ -76,7 +76,7 @@ function boundsOf(text: string): Partial<Param> {
     max: numberIn(text, /\(\d*\.\.(\d+)/),
     minLength: numberIn(text, /length (\d+)\.\./),
     maxLength: numberIn(text, /length \d*\.\.(\d+)/),
-    default: numberIn(text, /default (\d+)/),
+    default: numberIn(text, /default (\d+)/) ?? (/default false/.test(text) ? false : undefined),
   }
   return Object.fromEntries(Object.entries(bounds).filter(([, value]) => value !== undefined))
 }

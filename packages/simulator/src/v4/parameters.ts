@@ -8,7 +8,10 @@ import { schemaText } from './schema-texts.ts'
 export type Texts = Readonly<Record<string, string>>
 
 /** Parameters of every call. */
-const common: Params = { pretty: parseType('boolean'), wait_for_complete: parseType('boolean') }
+const common: Params = {
+  pretty: parseType('boolean (default false)'),
+  wait_for_complete: parseType('boolean (default false)'),
+}
 
 /** The API writes the values of these parameters in lower case before it checks them. */
 const LOWER = new Set([
@@ -45,8 +48,8 @@ export function checkQuery(
   if (extra.length > 0) throw badRequest(`Extra query parameter(s) ${[...new Set(extra)].join(', ')} not in spec`)
   for (const [name, param] of Object.entries(known)) {
     const value = query[name]
-    if (value === '') throw badRequest(`'' is not of type '${param.type}'. Failed validating 'type'`)
-    if (value !== undefined) checkValue(name, param, value, 'query')
+    if (value === '') throw badRequest(typeText(name, param, value))
+    if (value !== undefined) checkValue(name, param, value, 'query', isLater)
     else if (param.required) throw badRequest(`Missing query parameter '${name}'`)
   }
   return query
@@ -57,13 +60,19 @@ export function checkPath(known: Params, params: Texts, isLater: boolean): Texts
   const read = !isLater
     ? params
     : Object.fromEntries(Object.entries(params).map(([name, value]) => [name, lowered(name, value)]))
-  for (const [name, param] of Object.entries(known)) checkValue(name, param, read[name] ?? '', 'path')
+  for (const [name, param] of Object.entries(known)) checkValue(name, param, read[name] ?? '', 'path', isLater)
   return read
+}
+
+/** Returns the text of the later framework for a value of another type: an empty one is a text too. */
+function typeText(name: string, param: Param, value: string): string {
+  const schema = schemaText(name, param)
+  return `${repr(value)} is not of type '${param.type}'. Failed validating 'type' in schema: ${schema}. On instance: ${repr(value)}`
 }
 
 const texts = { boolean: /^(?:true|false)$/i, integer: /^[+-]?\d+$/, number: /^[+-]?\d+(?:\.\d+)?$/ } as const
 
-function checkValue(name: string, param: Param, value: string, where: 'query' | 'path'): void {
+function checkValue(name: string, param: Param, value: string, where: 'query' | 'path', isLater: boolean): void {
   const { type } = param
   if (type === 'list') {
     const { items } = param
@@ -72,6 +81,7 @@ function checkValue(name: string, param: Param, value: string, where: 'query' | 
   }
   if (type === 'boolean' || type === 'integer' || type === 'number') {
     if (!texts[type].test(value.trim())) {
+      if (isLater) throw badRequest(typeText(name, param, value))
       throw badRequest(`Wrong type, expected '${type}' for ${where} parameter '${name}'`)
     }
   }

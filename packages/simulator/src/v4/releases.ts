@@ -1,3 +1,5 @@
+import type { SimNode, World } from '../model.ts'
+
 /** Release 5.0 in the order of the minor versions of releases 4, after all of them. */
 export const RELEASE_5 = 50
 
@@ -15,6 +17,11 @@ export function documentedAs(version: string): string | undefined {
 /** Whether the release has its API on the master only: from 5.0 on. */
 export function isMasterOnly(version: string): boolean {
   return minorOf(version) >= RELEASE_5
+}
+
+/** Whether a node has release 5.0 or a later one. */
+export function hasRelease5({ world, node }: { readonly world: World; readonly node: SimNode }): boolean {
+  return isMasterOnly(node.version ?? world.version)
 }
 
 /** Whether logins that are being checked count as failed, and the window of failures slides: from 4.14.8 on. */

@@ -2,6 +2,7 @@
 import type { Outgoing } from '../wire.ts'
 import { type Answer, envelopeOf, type Texts, toJson } from './answers.ts'
 import { type Refusal, V4Error } from './errors.ts'
+import { documentedAs, isMasterOnly } from './releases.ts'
 
 /** Headers of every response. */
 const always = {
@@ -30,7 +31,10 @@ export function plain(text: string): Outgoing {
 
 /** `node`: named in the body if the error does not name one itself. */
 export function failure(error: V4Error | Refusal, node: string): Outgoing {
-  if (!(error instanceof V4Error)) return problem(error.status, { title: error.title, detail: error.message })
+  if (!(error instanceof V4Error)) {
+    const { status, title, message: detail, code: error_ } = error
+    return problem(status, { title, detail, error: error_ })
+  }
   const { code, status, title, message, remediation, namesNodes } = error
   const inLog = code === 1000 ? '. See log for more detail' : ''
   const nodes = Object.keys(error.nodes).length > 0 ? error.nodes : { [node]: message }
@@ -48,12 +52,20 @@ export function failure(error: V4Error | Refusal, node: string): Outgoing {
 }
 
 /** A fault of the HTTP framework itself. */
-export const crashed: Outgoing = problem(500, {
-  type: 'about:blank',
-  title: 'Internal Server Error',
-  detail: 'Server got itself in trouble',
-  status: 500,
-})
+export function crashed(isRelease5: boolean): Outgoing {
+  const title = 'Internal Server Error'
+  return problem(500, {
+    type: 'about:blank',
+    title,
+    detail: isRelease5 ? IN_TROUBLE : 'Server got itself in trouble',
+    status: 500,
+  })
+}
+
+const IN_TROUBLE =
+  'The server encountered an internal error and was unable to complete your request. Either the server is overloaded or there is an error in the application.'
+
+export const uncaught: Outgoing = written(500, 'text/plain; charset=utf-8', 'Internal Server Error')
 
 /** The HTTP framework refuses a request line that is too long. */
 export function tooLong(url: string): Outgoing {
@@ -70,13 +82,41 @@ export function redirect(status: 307 | 308, location: string): Outgoing {
 
 const DOCUMENTATION = 'https://documentation.wazuh.com/current/'
 
-/** Makes links in texts lead to the documentation of the release: `4.5`; undefined: to the current one. */
-export function linkedTo(outgoing: Outgoing, release: string | undefined): Outgoing {
-  const { body, headers } = outgoing
-  if (release === undefined || !body.includes(DOCUMENTATION)) return outgoing
-  const text = body.toString('utf8').replaceAll(DOCUMENTATION, DOCUMENTATION.replace('current', release))
-  const linked = Buffer.from(text)
-  return { ...outgoing, headers: { ...headers, 'content-length': `${linked.length}` }, body: linked }
+/** Texts of releases 4 that release 5.0 has in another way. */
+const WORDED: readonly (readonly [text: string, of5: string])[] = [
+  ['Field does not exist.: ', 'Field does not exist: '],
+  ['. Fields ', '. Fields: '],
+  ['Not a valid sort field ', 'Not a valid sort field'],
+]
+
+/** Where a shared parameter was described. */
+const SCOPE = /, 'x-scope': \['', '[^']*'\]/g
+
+/** Headers of release 5.0 that releases 4 have in another way. */
+const headersOf5 = { server: 'Wazuh', 'x-frame-options': 'deny', 'content-security-policy': 'none' }
+
+/**
+ * Returns a response as a release writes it: links in texts lead to its documentation. In release 5.0, JSON has no charset
+ * and a problem no line feed at its end. `version`: `4.5.4`.
+ */
+export function asWrittenBy(outgoing: Outgoing, version: string): Outgoing {
+  const release = documentedAs(version)
+  const isLater = isMasterOnly(version)
+  const isLinked = release !== undefined && outgoing.body.includes(DOCUMENTATION)
+  if (!isLinked && !isLater) return outgoing
+  let text = outgoing.body.toString('utf8')
+  if (isLinked) text = text.replaceAll(DOCUMENTATION, DOCUMENTATION.replace('current', release))
+  const headers: Record<string, string> = { ...outgoing.headers }
+  if (isLater) {
+    Object.assign(headers, headersOf5)
+    const isProblem = headers['content-type']?.startsWith('application/problem+json') === true
+    if (isProblem) text = WORDED.reduce((sum, [before, after]) => sum.replaceAll(before, after), text.trimEnd())
+    if (isProblem) text = text.replaceAll(SCOPE, '')
+    else if (outgoing.status === 200)
+      headers['content-type'] = (headers['content-type'] ?? '').replace('; charset=utf-8', '')
+  }
+  const body = Buffer.from(text)
+  return { ...outgoing, headers: { ...headers, 'content-length': `${body.length}` }, body }
 }
 
 /** The body of every problem ends with a line feed. */

@@ -9,7 +9,7 @@ import type { Asked } from '../model.ts'
 import { filtersOf, isTrue, membersOf } from '../parameters.ts'
 import { isActive, isBefore, releaseOf, zuluAt } from '../rows.ts'
 import type { Task } from '../tasks.ts'
-import { agentFilters, agentTable, eachAgent, filterAgents } from './agent-table.ts'
+import { agentFilters, agentTableAt, eachAgent, filterAgents } from './agent-table.ts'
 import { requireGroup } from './group-members.ts'
 
 export const restarted = {
@@ -127,7 +127,7 @@ function requirementOf(name: string, value: string): string {
 export function upgradeResults(asked: Asked) {
   const { world, tasks, query } = asked
   // A bad query is refused even without agents.
-  if (query.q !== undefined) matching([], agentTable, { q: query.q }, world.now())
+  if (query.q !== undefined) matching([], agentTableAt(asked), { q: query.q }, world.now())
   const all = tasks.all().map(({ agent }) => agent)
   const listed = membersOf(query.agents_list) ?? []
   const ids = query.whole === undefined ? listed : listed.filter((id) => all.includes(id))

@@ -7,8 +7,9 @@ import { collectRows, cut, fieldOf, type Item, matching, pick, sortRows } from '
 import { V4Error } from '../errors.ts'
 import type { Asked } from '../model.ts'
 import { membersOf } from '../parameters.ts'
+import { hasRelease5 } from '../releases.ts'
 import { agentRows, compareSums, isActive, isBefore, isSynced, releaseOf, statusWord } from '../rows.ts'
-import { agentTable, canonical, eachAgent, filterAgents } from './agent-table.ts'
+import { agentTableAt, canonical, eachAgent, filterAgents } from './agent-table.ts'
 import { v4Value } from './component-values.ts'
 
 /** Returns the agents that the user may see: the listed ones, or all. */
@@ -26,8 +27,8 @@ function seenAgents({ world, query, allows }: Asked): { agents: SimAgent[]; fail
 
 export function collectAgents(agents: readonly SimAgent[], asked: Asked, failed: readonly Failed[] = []) {
   const { world, query } = asked
-  const rows = agentRows(filterAgents(agents, asked), world)
-  const { items, total } = collectRows(rows, agentTable, query, world.now())
+  const rows = agentRows(filterAgents(agents, asked), asked)
+  const { items, total } = collectRows(rows, agentTableAt(asked), query, world.now())
   return affected(items, { total, failed })
 }
 
@@ -44,41 +45,52 @@ export function noGroup(asked: Asked) {
   )
 }
 
+/** Release 5.0 compares versions in two forms, so that each one is outdated. */
 export function outdated(asked: Asked) {
   const { world, query } = asked
-  const newest = world.version.split('.').map(Number)
+  const isLater = hasRelease5(asked)
+  const newest = isLater ? [Number.POSITIVE_INFINITY] : world.version.split('.').map(Number)
   const { agents } = seenAgents(asked)
   const old = agents.filter((agent) => {
     const release = releaseOf(agent)
     return agent.id !== '000' && release !== undefined && isBefore(release, newest)
   })
-  const select = 'id,name,version'
-  const { items, total } = collectRows(agentRows(old, world), agentTable, { ...query, select }, world.now())
+  const select = isLater ? {} : { select: 'id,name,version' }
+  const { items, total } = collectRows(agentRows(old, asked), agentTableAt(asked), { ...query, ...select }, world.now())
   return affected(items, { total })
 }
 
 const UNKNOWN = 'unknown'
+const UNKNOWN_TO_5 = 'N/A'
+const EPOCH = '1970-01-01T00:00:00+00:00'
 
 /** A field without a value is `unknown`; the total counts agents, not rows. */
 export function distinct(asked: Asked) {
   const { world, query } = asked
-  const fields = membersOf(query.fields) ?? agentTable.fields
-  const unknown = fields.filter((field) => !agentTable.fields.includes(field))
+  const agentTable = agentTableAt(asked)
+  const isLater = hasRelease5(asked)
+  const fields = membersOf(query.fields) ?? [...new Set([...agentTable.fields, 'internal_key'])]
+  const unknown = fields.filter((field) => field !== 'internal_key' && !agentTable.fields.includes(field))
   if (unknown.length > 0) {
     throw new V4Error(1724, `Allowed select fields: ${agentTable.fields.join(', ')}. Fields ${unknown.join(', ')}`)
   }
-  const found = matching(agentRows(seenAgents(asked).agents, world), agentTable, query, world.now())
-  const groups = countDistinct(found, fields)
+  const found = matching(agentRows(seenAgents(asked).agents, asked), agentTable, query, world.now())
+  const groups = countDistinct(found, fields, isLater)
   const sortable = [...agentTable.fields, 'count']
   const sorted = query.sort === undefined ? groups : sortRows(groups, { ...agentTable, sortable }, query.sort)
   return affected(cut(sorted, query), { total: found.length })
 }
 
-export function countDistinct(rows: readonly Item[], fields: readonly string[]): Item[] {
+/** `isLater`: as release 5.0 writes what is not known. */
+export function countDistinct(rows: readonly Item[], fields: readonly string[], isLater = false): Item[] {
+  const unknownOf = (field: string) => {
+    if (isLater) return field === 'disconnection_time' ? EPOCH : UNKNOWN_TO_5
+    return field === 'group' ? [UNKNOWN] : UNKNOWN
+  }
   const groups = new Map<string, { row: Item; count: number }>()
   for (const row of rows) {
     const missing = fields.filter((field) => fieldOf(row, field) === undefined)
-    const filled = Object.fromEntries(missing.map((field) => [field, field === 'group' ? [UNKNOWN] : UNKNOWN]))
+    const filled = Object.fromEntries(missing.map((field) => [field, unknownOf(field)]))
     const picked = pick(
       { ...row, ...filled },
       fields.filter((field) => filled[field] === undefined || !field.includes('.')),
@@ -109,6 +121,7 @@ export function statusCounts(asked: Asked) {
   const agents = seenAgents({ ...asked, query: {} }).agents.filter(({ id }) => id !== '000')
   const connection = { active: 0, disconnected: 0, never_connected: 0, pending: 0, total: agents.length }
   for (const agent of agents) connection[statusWord(agent, now)] += 1
+  if (hasRelease5(asked)) return { connection }
   const synced = agents.filter(compareSums(asked.world)).length
   return { connection, configuration: { synced, total: agents.length, not_synced: agents.length - synced } }
 }
@@ -121,11 +134,11 @@ export function overallCounts(asked: Asked) {
     for (const name of names) counts[name] = (counts[name] ?? 0) + 1
     return counts
   }
-  return {
-    agents_by_status: statusCounts(asked).connection,
-    agents_by_os: count(agents.flatMap(({ os }) => os?.platform ?? [])),
-    agents_by_groups: count(agents.flatMap(({ groups }) => groups)),
-  }
+  const { total, ...status } = statusCounts(asked).connection
+  const os = count(agents.flatMap((agent) => agent.os?.platform ?? []))
+  const groups = count(agents.flatMap((agent) => agent.groups))
+  if (hasRelease5(asked)) return { status, os, groups }
+  return { agents_by_status: { ...status, total }, agents_by_os: os, agents_by_groups: groups }
 }
 
 export function platforms(asked: Asked) {

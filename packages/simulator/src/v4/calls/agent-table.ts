@@ -5,9 +5,10 @@ import { fieldOf, type Table } from '../collection.ts'
 import { V4Error } from '../errors.ts'
 import type { Asked, Call } from '../model.ts'
 import { membersOf } from '../parameters.ts'
-import { agentRows, compareSums, statusWord } from '../rows.ts'
+import { hasRelease5 } from '../releases.ts'
+import { agentRows, compareSums, type Place, statusWord } from '../rows.ts'
 
-export const agentTable: Table = {
+const agentTable: Table = {
   kind: 'database',
   fields: [
     ...['id', 'name', 'ip', 'status', 'os.name', 'os.version', 'os.platform', 'version', 'manager', 'dateAdd', 'group'],
@@ -24,14 +25,40 @@ export const agentTable: Table = {
   sortedBy: { id: ['id'], 'os.version': ['os.major', 'os.minor'] },
 }
 
-/** `internal_key` is searched, but it is shown only if it is selected. */
-export const shownFields = agentTable.fields.filter((field) => field !== 'internal_key')
+const agentTableOf5: Table = {
+  ...agentTable,
+  fields: [
+    ...['dateAdd', 'disconnection_time', 'group', 'id', 'ip', 'lastKeepAlive', 'name', 'os.arch', 'os.major'],
+    ...[
+      'os.minor',
+      'os.name',
+      'os.platform',
+      'os.type',
+      'os.version',
+      'registerIP',
+      'status',
+      'status_code',
+      'version',
+    ],
+  ],
+}
 
-/** Filters of agents whose values must be equal, but for case. */
-const equalFilters = ['os.platform', 'os.version', 'os.name', 'manager', 'node_name', 'name', 'ip', 'registerIP']
-export const agentFilters = ['os.platform', 'os.version', 'os.name', 'manager', 'version', 'group', 'node_name'].concat(
-  [...['name', 'ip', 'registerIP']],
-)
+/** Returns the fields of agents at a node. */
+export function agentTableAt(place: Place): Table {
+  return hasRelease5(place) ? agentTableOf5 : agentTable
+}
+
+/** `internal_key` is searched, but it is shown only if it is selected. */
+export function shownFieldsAt(place: Place): readonly string[] {
+  return agentTableAt(place).fields.filter((field) => field !== 'internal_key')
+}
+
+/** Filters of agents whose values must be equal, but for case. A release refuses those that it does not have. */
+const equalFilters = [
+  ...['os.type', 'os.platform', 'os.version', 'os.major', 'os.minor', 'os.arch', 'os.name', 'manager', 'node_name'],
+  ...['name', 'ip', 'registerIP'],
+]
+export const agentFilters = [...equalFilters, 'version', 'group']
 
 const PERIODS: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, '': 1000 }
 
@@ -42,12 +69,13 @@ export function isOlderThan(agent: SimAgent, period: string, now: Date): boolean
 }
 
 /** Returns the agents that the named filters leave. Filters ignore case. */
-export function filterAgents(agents: readonly SimAgent[], { world, query }: Asked): SimAgent[] {
+export function filterAgents(agents: readonly SimAgent[], place: Asked): SimAgent[] {
+  const { world, query } = place
   const now = world.now()
   const { group, status, older_than: olderThan, version, group_config_status: synced } = query
   const asked = equalFilters.filter((name) => query[name] !== undefined)
   const statuses = membersOf(status?.toLowerCase())
-  const rows = asked.length === 0 ? undefined : agentRows(agents, world)
+  const rows = asked.length === 0 ? undefined : agentRows(agents, place)
   const isSynced = compareSums(world)
   return agents.filter((agent, at) => {
     if (group !== undefined && !agent.groups.includes(group)) return false
@@ -66,13 +94,11 @@ function textOf(value: unknown): string | undefined {
 
 /** `Wazuh v4.5.4`, `v4.5.4` and `4.5.4` are the same version. */
 function sameVersion(version: string | undefined, asked: string): boolean {
-  return (
-    version?.toLowerCase() ===
-    `wazuh v${asked
-      .toLowerCase()
-      .replace(/^wazuh /, '')
-      .replace(/^v/, '')}`
-  )
+  return version !== undefined && bare(version) === bare(asked)
+}
+
+function bare(version: string): string {
+  return version.toLowerCase().replace(/^(?:wazuh )?v?/, '')
 }
 
 /** `0001` is the agent `001`. */

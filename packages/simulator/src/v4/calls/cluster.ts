@@ -9,41 +9,49 @@ import { connectedNodes } from '../distribute.ts'
 import { V4Error } from '../errors.ts'
 import { type Asked, type Call, NO_TEXTS } from '../model.ts'
 import { membersOf } from '../parameters.ts'
+import { hasRelease5 } from '../releases.ts'
 import { zuluAt } from '../rows.ts'
+import { HIDDEN, mayReadKey } from './main-configuration.ts'
 
 const CLUSTER = 'cluster'
+const STAGE_OF_5 = 'beta5'
 
 const nodeTable: Table = { kind: 'list', fields: ['name', 'version', 'ip', 'type'] }
+const nodeTableOf5: Table = { kind: 'list', fields: ['name', 'ip', 'version', 'type'] }
 
 function factsOf({ name, type, ip, version }: SimNode, world: World) {
   return { name, type, version: version ?? world.version, ip }
 }
 
-function nodes({ world, query, allowsNamed }: Asked) {
+function nodes(asked: Asked) {
+  const { world, query, allowsNamed } = asked
   const known = connectedNodes(world)
     .filter(({ name }) => allowsNamed(name))
     .map((node) => factsOf(node, world))
   const names = membersOf(query.nodes_list)
   const listed = known.filter(({ name, type }) => (names?.includes(name) ?? true) && (query.type ?? type) === type)
   const unknown = (names ?? []).filter((name) => !known.some((node) => node.name === name))
-  const { items, total } = collectRows(listed, nodeTable, query, world.now())
+  const { items, total } = collectRows(listed, hasRelease5(asked) ? nodeTableOf5 : nodeTable, query, world.now())
   return affected(items, { total, failed: unknown.map((id) => ({ id, error: new V4Error(1730) })) })
 }
 
 /** Unknown names are left out without a failed item. */
-function health({ world, query, allowsNamed }: Asked) {
+function health(asked: Asked) {
+  const { world, query, allowsNamed } = asked
   const names = membersOf(query.nodes_list)
   const found = connectedNodes(world).filter(({ name }) => allowsNamed(name) && (names?.includes(name) ?? true))
   const active = countActive(world, false)
+  const isLater = hasRelease5(asked)
   return affected(
     found.map((node) => {
-      const info = { ...factsOf(node, world), n_active_agents: active.get(node.name) ?? 0 }
-      return node.type === 'master' ? { info } : { info, status: syncOf(world) }
+      const facts = factsOf(node, world)
+      const info = isLater ? facts : { ...facts, n_active_agents: active.get(node.name) ?? 0 }
+      return node.type === 'master' ? { info } : { info, status: syncOf(world, isLater) }
     }),
   )
 }
 
-function syncOf(world: World) {
+function syncOf(world: World, isLater: boolean) {
   const at = (secondsAgo: number) => `${after(world.now(), -secondsAgo).toISOString().slice(0, 23)}000Z`
   const ofMaster = (secondsAgo: number) => ({ date_start_master: at(secondsAgo), date_end_master: at(secondsAgo) })
   const ofGroups = (secondsAgo: number) => ({
@@ -58,7 +66,7 @@ function syncOf(world: World) {
       date_start_master: 'n/a',
       date_end_master: 'n/a',
       total_extra_valid: 0,
-      total_files: { missing: 0, shared: 0, extra: 0, extra_valid: 0 },
+      total_files: { missing: 0, shared: 0, extra: 0, ...(!isLater && { extra_valid: 0 }) },
     },
     sync_agent_info_free: true,
     last_sync_agentinfo: { ...ofMaster(6), n_synced_chunks: 1 },
@@ -68,17 +76,28 @@ function syncOf(world: World) {
   }
 }
 
-function welcome({ world, node }: Asked) {
+function welcome(asked: Asked) {
+  const { world, node } = asked
+  const version = node.version ?? world.version
+  const isLater = hasRelease5(asked)
   const data = {
     title: 'Wazuh API REST',
-    api_version: node.version ?? world.version,
-    revision: 40_510,
+    api_version: version,
+    revision: isLater ? STAGE_OF_5 : 40_510,
     license_name: 'GPL 2.0',
-    license_url: `https://github.com/wazuh/wazuh/blob/v${world.version}/LICENSE`,
+    license_url: `https://github.com/wazuh/wazuh/blob/v${version}${isLater ? `-${STAGE_OF_5}` : ''}/LICENSE`,
     hostname: node.name,
     timestamp: zuluAt(world.now()),
   }
   return { kind: 'data', data } as const
+}
+
+/** Release 5.0 shows the key to users only who may change it. */
+function localConfiguration(asked: Asked) {
+  const { world, node } = asked
+  const { disabled, ...settings } = clusterSettings(world, node)
+  if (!hasRelease5(asked)) return affected([{ ...settings, disabled }])
+  return affected([{ ...settings, key: mayReadKey(asked) ? settings.key : HIDDEN }])
 }
 
 const nodeRead = { action: 'cluster:read', type: 'node:id', named: 'node' } as const
@@ -112,7 +131,7 @@ export const clusterCalls: readonly Call[] = [
     runs: 'here',
     needs: [nodeRead],
     texts: localTexts,
-    run: ({ world, node }) => affected([clusterSettings(world, node)]),
+    run: localConfiguration,
   },
   {
     method: 'GET',
@@ -120,10 +139,10 @@ export const clusterCalls: readonly Call[] = [
     runs: 'here',
     needs: [{ action: 'cluster:status', type: '*:*', named: 'whole' }],
     texts: NO_TEXTS,
-    run: ({ node }) => ({
-      kind: 'data',
-      data: { enabled: 'yes', running: node.clusterDaemonDown === true ? 'no' : 'yes' },
-    }),
+    run: (asked) => {
+      const running = asked.node.clusterDaemonDown === true ? 'no' : 'yes'
+      return { kind: 'data', data: hasRelease5(asked) ? { running } : { enabled: 'yes', running } }
+    },
   },
   {
     method: 'GET',

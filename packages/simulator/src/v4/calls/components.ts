@@ -60,21 +60,23 @@ function runs(daemon: Daemon, { type }: SimNode): boolean {
 
 function activeConfiguration(asked: Asked): Answer {
   const { params, node, world } = asked
-  const { component: name = '', configuration = '' } = params
-  const known = CONFIGURATIONS_OF[name] ?? []
-  if (!known.includes(configuration)) {
-    const names = known.map((one) => `'${one}'`).join(', ')
+  const { component = '', configuration = '' } = params
+  // The name of the component since release 5.0.
+  const name = component.replace('wazuh-manager-db', 'wazuh-db')
+  const valid = CONFIGURATIONS_OF[name] ?? []
+  if (!valid.includes(configuration)) {
+    const names = valid.map((one) => `'${one}'`).join(', ')
     throw new V4Error(1128, `Valid configuration values for '${name}': {${names}}`)
   }
   return ofNode(() => {
-    const component = components[name]
+    const known = components[name]
     if (name === 'agent') throw new V4Error(1116, `${name}:${configuration}`)
-    if (component !== undefined && !runs(component.daemon, node)) {
+    if (known !== undefined && !runs(known.daemon, node)) {
       throw new V4Error(1121, `Please verify that the component '${name}' is properly configured`)
     }
     const key = `${name}/${configuration}`
     if (Object.hasOwn(v4, key)) return affected([v4[key]?.(asked)].filter((item) => item !== undefined))
-    const v3 = component?.configurations[configuration]?.(node, world)
+    const v3 = known?.configurations[configuration]?.(node, world)
     const item = v3 === undefined ? undefined : v4Value(key, v3)
     if (item === undefined) throw new V4Error(1116, `${name}:${configuration}`)
     return affected([item])

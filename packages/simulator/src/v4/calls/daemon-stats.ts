@@ -5,6 +5,7 @@ import { affected } from '../answers.ts'
 import { V4Error } from '../errors.ts'
 import type { Asked, Call } from '../model.ts'
 import { membersOf } from '../parameters.ts'
+import { hasRelease5 } from '../releases.ts'
 import { isActive, isoAt, zuluAt } from '../rows.ts'
 import { eachAgent } from './agent-table.ts'
 import metrics from './daemon-metrics.json' with { type: 'json' }
@@ -17,7 +18,8 @@ const texts = {
 }
 
 /** The counters that a node has elsewhere too; others are those of a node with little to do. */
-function ofNode({ world, node, query }: Asked) {
+function ofNode(asked: Asked) {
+  const { world, node, query } = asked
   const names = membersOf(query.daemons_list)
   const remote = remoteCounters(world, node)
   const analysis = analysisCounters(world, node)
@@ -34,8 +36,11 @@ function ofNode({ world, node, query }: Asked) {
     'wazuh-db': metrics.node['wazuh-db'],
   }
   const times = { uptime: isoAt(node.startedAt), timestamp: isoAt(world.now()) }
-  const shown = Object.entries(own).filter(([name]) => names?.includes(name) ?? true)
-  return affected(shown.map(([name, values]) => ({ ...times, name, metrics: values })))
+  const renamed = hasRelease5(asked)
+    ? (name: string) => name.replace('wazuh-', 'wazuh-manager-')
+    : (name: string) => name
+  const shown = Object.entries(own).map(([name, metrics]) => ({ ...times, name: renamed(name), metrics }))
+  return affected(shown.filter(({ name }) => names?.includes(name) ?? true))
 }
 
 function ofAgent(asked: Asked) {

@@ -9,6 +9,7 @@ import { V4Error } from '../errors.ts'
 import { type Asked, type Call, NO_TEXTS } from '../model.ts'
 import { isTrue } from '../parameters.ts'
 import { repr } from '../python.ts'
+import { hasRelease5 } from '../releases.ts'
 import { requireGroup } from './group-members.ts'
 
 const CONF = 'agent.conf'
@@ -126,7 +127,9 @@ function asXml(asked: Asked): Answer {
 }
 
 function asText(asked: Asked): Answer {
-  return { kind: 'file', type: 'text/plain', text: readFile(asked).content }
+  const { name, content } = readFile(asked)
+  const isXml = hasRelease5(asked) && name === CONF
+  return { kind: 'file', type: isXml ? 'application/xml' : 'text/plain', text: content }
 }
 
 /** Text without any element is accepted. */

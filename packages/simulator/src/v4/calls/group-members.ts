@@ -7,6 +7,7 @@ import { collectRows, type Table } from '../collection.ts'
 import { V4Error } from '../errors.ts'
 import type { Asked } from '../model.ts'
 import { isTrue, membersOf } from '../parameters.ts'
+import { hasRelease5 } from '../releases.ts'
 import { collectAgents } from './agent-reads.ts'
 import { canonical, eachAgent } from './agent-table.ts'
 
@@ -16,6 +17,12 @@ const groupTable: Table = {
   sortable: ['name', 'count'],
   unsearched: ['count', 'mergedSum', 'configSum'],
   order: '+name',
+}
+
+const groupTableOf5: Table = {
+  ...groupTable,
+  kind: 'list',
+  fields: groupTable.fields.filter((field) => field !== 'mergedSum'),
 }
 
 const MOST_GROUPS = 256
@@ -28,8 +35,11 @@ export function requireGroup({ world }: Pick<Asked, 'world'>, name: string, extr
 }
 
 /** Counts only the agents that the user may read. */
-export function visibleGroups({ world, rights, query }: Asked, isVisible: (name: string) => boolean) {
-  const rows = groupRows(world, query.hash).filter(({ name }) => isVisible(name))
+export function visibleGroups(asked: Asked, isVisible: (name: string) => boolean) {
+  const { world, rights, query } = asked
+  const rows = groupRows(world, query.hash)
+    .filter(({ name }) => isVisible(name))
+    .map(({ mergedSum, ...row }) => (hasRelease5(asked) ? row : { ...row, mergedSum }))
   if (rights.unlimited) return rows.map(({ count, name, ...sums }) => ({ name, count, ...sums }))
   const agents = [...world.agents.values()].filter(({ id, groups }) => rights.may('agent:read', 'agent:id', id, groups))
   return rows.map(({ name, ...row }) => {
@@ -41,7 +51,8 @@ export function allGroups(asked: Asked) {
   const names = membersOf(asked.query.groups_list)
   const unknown = (names ?? []).filter((name) => !asked.world.groups.has(name))
   const rows = visibleGroups(asked, asked.allowsNamed).filter(({ name }) => names?.includes(name) ?? true)
-  const { items, total } = collectRows(rows, groupTable, asked.query, asked.world.now())
+  const table = hasRelease5(asked) ? groupTableOf5 : groupTable
+  const { items, total } = collectRows(rows, table, asked.query, asked.world.now())
   return affected(items, { total, failed: unknown.map((id) => ({ id, error: new V4Error(1710) })) })
 }
 

@@ -18,7 +18,7 @@ import { managerCalls } from './manager.ts'
 import { mitreCalls } from './mitre.ts'
 import { nodeStateCalls } from './node-state.ts'
 import { registryCalls } from './registry.ts'
-import { release5Calls } from './release-5.ts'
+import { changesOf5, newCallsOf5 } from './release-5.ts'
 import { rulesetCalls } from './ruleset.ts'
 import { scaCalls } from './sca.ts'
 import { scanCalls } from './scans.ts'
@@ -56,10 +56,9 @@ const nameOf = ({ method, path }: Call) => `${method} ${path}`
 /** Returns the calls of a release, each with what it accepts there. `version`: `4.5.4`. */
 export function callsOf(version: string): readonly Operation[] {
   const minor = minorOf(version)
-  const later = minor >= RELEASE_5 ? release5Calls : []
-  const replaced = new Set(later.map(nameOf))
-  return [...calls.filter((call) => !replaced.has(nameOf(call))), ...later].flatMap((call) => {
+  const isLater = minor >= RELEASE_5
+  return [...calls, ...(isLater ? newCallsOf5 : [])].flatMap((call) => {
     const accepted = acceptedBy(nameOf(call), minor)
-    return accepted === undefined ? [] : [{ ...call, ...accepted }]
+    return accepted === undefined ? [] : [{ ...call, ...(isLater && changesOf5[nameOf(call)]), ...accepted }]
   })
 }

@@ -7,6 +7,7 @@ import { type Answer, affected } from '../answers.ts'
 import { V4Error } from '../errors.ts'
 import type { Asked } from '../model.ts'
 import { isTrue } from '../parameters.ts'
+import { hasRelease5 } from '../releases.ts'
 import { ofNode } from './manager.ts'
 
 const MAIN = 'etc/ossec.conf'
@@ -58,20 +59,53 @@ function each(section: Section, change: (block: Record<string, Setting>) => Reco
   return Array.isArray(section) ? section.map((block) => change({ ...(block as Record<string, Setting>) })) : section
 }
 
-function settingsOf({ files }: SimNode): Record<string, Section> {
-  const sections = Object.entries(readSettings(files.get(MAIN) ?? ''))
+/** Forms of sections in release 5.0. */
+const formsOf5: typeof v4Forms = {
+  remote: (section) =>
+    each(section, ({ legacy, agents, ...rest }) => ({
+      ...rest,
+      ...withList('legacy', legacy, 'protocol'),
+      ...withList('agents', agents, 'allow_higher_versions'),
+    })),
+}
+
+function withList(name: string, block: Setting | undefined, option: string): Record<string, Setting> {
+  if (typeof block !== 'object' || Array.isArray(block)) return {}
+  const options = optionsOf(block as Section)
+  return { [name]: { ...options, [option]: String(options[option] ?? '').split(',') } }
+}
+
+function settingsOf(text: string, forms = v4Forms): Record<string, Section> {
+  const sections = Object.entries(readSettings(text))
   return Object.fromEntries(
     sections.flatMap(([name, section]) => {
-      const shown = v4Forms[name] === undefined ? section : v4Forms[name](section)
+      const shown = forms[name] === undefined ? section : forms[name](section)
       return shown === undefined ? [] : [[name, shown]]
     }),
   )
 }
 
+/** What release 5.0 shows in place of the key of the cluster to users who may not change the configuration. */
+export const HIDDEN = '*****'
+
+export function mayReadKey({ rights, node }: Asked): boolean {
+  return rights.may('cluster:update_config', 'node:id', node.name)
+}
+
+/** Returns the text of the main configuration as the user may see it. */
+function shownText(asked: Asked): string {
+  const text = asked.node.files.get(MAIN) ?? ''
+  if (!hasRelease5(asked) || mayReadKey(asked)) return text
+  const { key } = optionsOf(settingsOf(text).cluster ?? {})
+  return typeof key === 'string' ? text.replaceAll(`<key>${key}</key>`, `<key>${HIDDEN}</key>`) : text
+}
+
 /** A field without a section has no effect. */
-export function read({ node, query }: Asked): Answer {
-  if (isTrue(query.raw)) return { kind: 'file', type: 'application/xml', text: node.files.get(MAIN) ?? '' }
-  const settings = settingsOf(node)
+export function read(asked: Asked): Answer {
+  const { query } = asked
+  const text = shownText(asked)
+  if (isTrue(query.raw)) return { kind: 'file', type: 'application/xml', text }
+  const settings = settingsOf(text, hasRelease5(asked) ? formsOf5 : v4Forms)
   const { section, field } = query
   if (section === undefined) return affected([settings])
   if (NOT_OF_MANAGERS.includes(section)) throw new V4Error(1102, section)
@@ -86,7 +120,11 @@ export function read({ node, query }: Asked): Answer {
 /** Rules are not checked when they are uploaded, so a bad rule makes each write of the configuration fail. */
 function validate(node: SimNode): void {
   const faults: string[] = []
-  for (const check of [() => settingsOf(node), () => rulesOf(node.files), () => decodersOf(node.files)]) {
+  for (const check of [
+    () => settingsOf(node.files.get(MAIN) ?? ''),
+    () => rulesOf(node.files),
+    () => decodersOf(node.files),
+  ]) {
     try {
       check()
     } catch (fault) {

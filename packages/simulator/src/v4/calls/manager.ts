@@ -7,6 +7,7 @@ import { type Answer, affected, Float, type Texts } from '../answers.ts'
 import { collectRows, type Item, type Table } from '../collection.ts'
 import { V4Error } from '../errors.ts'
 import type { Asked, Call } from '../model.ts'
+import { hasRelease5 } from '../releases.ts'
 import { zuluOf } from '../rows.ts'
 
 /** A call that exists twice. */
@@ -28,9 +29,9 @@ export function bothOf({ path, ...rest }: TwinCall): Call[] {
   ]
 }
 
-/** `ossec-remoted` → `wazuh-remoted`. */
-function v4Name(name: string): string {
-  return name.replace(/^ossec-/, 'wazuh-')
+/** `ossec-remoted` → `wazuh-remoted`, and `wazuh-manager-remoted` in release 5.0. */
+function v4Name(name: string, isLater = false): string {
+  return name.replace(/^(?:ossec|wazuh)-/, isLater ? 'wazuh-manager-' : 'wazuh-')
 }
 
 /** Runs a handler of the node; an error of it is a failed item with the node's name. */
@@ -69,9 +70,18 @@ function status({ world, node }: Asked) {
 
 const logTable: Table = { kind: 'list', fields: ['timestamp', 'tag', 'level', 'description'], order: '-timestamp' }
 
-function logRows({ world, node }: Asked): Item[] {
-  return logEntries(world, node).map(({ timestamp, tag, level, description }) => {
-    return { timestamp: zuluOf(timestamp), tag: v4Name(tag), level, description }
+/** The tags that release 5.0 has. */
+const TAG_OF_5 = /-(?:analysisd|authd|clusterd|db|modulesd|monitord|remoted)\b/
+
+function entriesOf(asked: Asked) {
+  const entries = logEntries(asked.world, asked.node)
+  return hasRelease5(asked) ? entries.filter(({ tag }) => TAG_OF_5.test(tag)) : entries
+}
+
+function logRows(asked: Asked): Item[] {
+  const isLater = hasRelease5(asked)
+  return entriesOf(asked).map(({ timestamp, tag, level, description }) => {
+    return { timestamp: zuluOf(timestamp), tag: v4Name(tag, isLater), level, description }
   })
 }
 
@@ -82,9 +92,9 @@ function logs(asked: Asked) {
   return affected(items, { total })
 }
 
-function logSummary({ world, node }: Asked) {
-  const counts = Object.entries(summarise(logEntries(world, node)))
-  const items = counts.map(([tag, levels]) => ({ [v4Name(tag)]: levels }))
+function logSummary(asked: Asked) {
+  const counts = Object.entries(summarise(entriesOf(asked)))
+  const items = counts.map(([tag, levels]) => ({ [v4Name(tag, hasRelease5(asked))]: levels }))
   return affected(items.toSorted((a, b) => ((Object.keys(a)[0] ?? '') < (Object.keys(b)[0] ?? '') ? -1 : 1)))
 }
 

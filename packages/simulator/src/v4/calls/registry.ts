@@ -7,11 +7,12 @@ import type { SimAgent, World } from '../../model.ts'
 import { type Answer, affected, type Failed } from '../answers.ts'
 import type { Fields } from '../bodies.ts'
 import { matching } from '../collection.ts'
-import { V4Error } from '../errors.ts'
+import { type ErrorCode, V4Error } from '../errors.ts'
 import { type Asked, type Call, NO_TEXTS } from '../model.ts'
 import { membersOf } from '../parameters.ts'
+import { hasRelease5 } from '../releases.ts'
 import { agentRows, isActive, statusWord } from '../rows.ts'
-import { agentTable, canonical, filterAgents, isOlderThan } from './agent-table.ts'
+import { agentTableAt, canonical, filterAgents, isOlderThan } from './agent-table.ts'
 import { later } from './later.ts'
 
 interface Newcomer {
@@ -40,14 +41,18 @@ function mayReplace(agent: SimAgent, force: Fields | undefined, world: World): b
 }
 
 /** The manager itself is in the way only with its name. */
-function register(world: World, { name, ip, id, secret, force }: Newcomer): Answer {
+function register(asked: Asked, { name, ip, id, secret, force }: Newcomer): Answer {
+  const { world } = asked
+  const isLater = hasRelease5(asked)
   if (name.length > 128) throw new V4Error(1738)
   const others = [...world.agents.values()]
-  const inTheWay = [
+  const inTheWay: [ErrorCode, string | undefined, SimAgent[]][] = [
     [1708, id, others.filter((agent) => agent.id === id)],
     [1706, ip, others.filter((agent) => ip !== 'any' && agent.ip === ip && agent.id !== '000')],
     [1705, name, others.filter((agent) => agent.name === name)],
-  ] as const
+  ]
+  // Release 5.0 looks at the name first.
+  if (isLater) inTheWay.reverse()
   if (ip !== 'any' && isIP(ip) === 0) throw new V4Error(1706, ip)
   for (const [code, extra, agents] of inTheWay) {
     if (agents.some((agent) => !mayReplace(agent, force, world))) throw new V4Error(code, extra)
@@ -55,8 +60,8 @@ function register(world: World, { name, ip, id, secret, force }: Newcomer): Answ
   const given = id ?? freeId(world)
   for (const agent of inTheWay.flatMap(([, , agents]) => agents)) world.agents.delete(agent.id)
   const key = makeKey(given, name, ip, secret ?? randomFor(world.seed, 'key', given, world.now().getTime()).hex(64))
-  const agent = { id: given, name, ip, registerIP: ip, key, dateAdd: justNow(world.now()), groups: [], restarts: 0 }
-  insertInOrder(world, { ...agent, cleared: new Set() })
+  const agent = { id: given, name, ip, registerIP: ip, key, dateAdd: justNow(world.now()), restarts: 0 }
+  insertInOrder(world, { ...agent, groups: isLater ? ['default'] : [], cleared: new Set() })
   return { kind: 'data', data: { id: given, key } }
 }
 
@@ -71,7 +76,7 @@ function newcomerOf({ fields }: Asked): Newcomer {
 
 function insert(asked: Asked) {
   const { id, key } = asked.fields
-  return register(asked.world, {
+  return register(asked, {
     ...newcomerOf(asked),
     ...(id === undefined ? {} : { id: String(id) }),
     ...(key === undefined ? {} : { secret: String(key) }),
@@ -86,8 +91,8 @@ function remove(asked: Asked) {
   const statuses = status.toLowerCase().split(',')
   const agents = [...world.agents.values()].filter((agent) => agent.id !== '000' && allows(agent))
   const found = matching(
-    agentRows(filterAgents(agents, withoutStatus(asked)), world),
-    agentTable,
+    agentRows(filterAgents(agents, withoutStatus(asked)), asked),
+    agentTableAt(asked),
     q === undefined ? {} : { q },
     now,
   )
@@ -136,7 +141,7 @@ export const registryCalls: readonly Call[] = [
     runs: 'master',
     needs: [creates],
     texts: NO_TEXTS,
-    run: (asked) => register(asked.world, newcomerOf(asked)),
+    run: (asked) => register(asked, newcomerOf(asked)),
   },
   {
     method: 'POST',
@@ -152,7 +157,7 @@ export const registryCalls: readonly Call[] = [
     runs: 'master',
     needs: [creates],
     texts: NO_TEXTS,
-    run: ({ world, query }) => register(world, { name: query.agent_name ?? '', ip: 'any', force: undefined }),
+    run: (asked) => register(asked, { name: asked.query.agent_name ?? '', ip: 'any', force: undefined }),
   },
   {
     method: 'DELETE',

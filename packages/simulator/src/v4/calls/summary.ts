@@ -2,24 +2,27 @@
 
 import { pick } from '../collection.ts'
 import { type Asked, type Call, NO_TEXTS } from '../model.ts'
-import { agentRow, agentRows } from '../rows.ts'
+import { hasRelease5 } from '../releases.ts'
+import { agentRows } from '../rows.ts'
 import { countDistinct, statusCounts } from './agent-reads.ts'
-import { shownFields } from './agent-table.ts'
+import { shownFieldsAt } from './agent-table.ts'
 import { visibleGroups } from './group-members.ts'
 
 /** Without the manager, unlike the v3 layout. */
 function overview(asked: Asked) {
   const { world, rights } = asked
   const agents = [...world.agents.values()].filter((agent) => agent.id !== '000' && asked.allows(agent))
-  const rows = agentRows(agents, world)
+  const rows = agentRows(agents, asked)
+  const isLater = hasRelease5(asked)
+  const shownFields = shownFieldsAt(asked)
   const last = agents.toSorted((a, b) => a.dateAdd.getTime() - b.dateAdd.getTime()).at(-1)
   const data = {
-    nodes: countDistinct(rows, ['node_name']),
+    ...(!isLater && { nodes: countDistinct(rows, ['node_name']) }),
     groups: visibleGroups({ ...asked, query: {} }, (name) => rights.may('group:read', 'group:id', name)),
-    agent_os: countDistinct(rows, ['os.name', 'os.platform', 'os.version']),
+    agent_os: countDistinct(rows, ['os.name', 'os.platform', ...(isLater ? ['os.type'] : []), 'os.version'], isLater),
     agent_status: statusCounts(asked),
-    agent_version: countDistinct(rows, ['version']),
-    last_registered_agent: last === undefined ? [] : [pick(agentRow(last, world), shownFields)],
+    agent_version: countDistinct(rows, ['version'], isLater),
+    last_registered_agent: last === undefined ? [] : agentRows([last], asked).map((row) => pick(row, shownFields)),
   }
   return { kind: 'data', data } as const
 }

@@ -18,6 +18,7 @@ export type RoleName =
   | 'agents_admin'
   | 'cluster_readonly'
   | 'cluster_admin'
+  | 'wazuh_indexer_admin'
 
 export interface V4User {
   readonly password: string

@@ -42,7 +42,7 @@ export class Security {
     this.#now = now
     this.#isRelease5 = isMasterOnly(release)
     this.#checkers = new TokenCheckers(tokenCacheMs, now)
-    this.store = new Store(tokenLifetime)
+    this.store = new Store(tokenLifetime, this.#isRelease5)
     const { store } = this
     for (const [at, [name, { password, roles = [], runAs = false }]] of Object.entries(users).entries()) {
       const id = at < BUILT_IN_USERS ? at + 1 : nextId(store.users)

@@ -1,6 +1,7 @@
 /** Users, roles, policies and rules of the cluster. Numbers below 100 belong to what every installation has. */
 import type { Mode, Policy } from './access.ts'
-import defaults from './defaults.json' with { type: 'json' }
+import defaultsOf4 from './defaults.json' with { type: 'json' }
+import defaultsOf5 from './defaults-5.json' with { type: 'json' }
 
 export interface User {
   readonly id: number
@@ -36,6 +37,17 @@ export interface SecurityConfig {
   rbac_mode: Mode
 }
 
+interface Defaults {
+  readonly policies: readonly { readonly id: number; readonly name: string; readonly policy: object }[]
+  readonly rules: readonly { readonly id: number; readonly name: string; readonly rule: object }[]
+  readonly roles: readonly {
+    readonly id: number
+    readonly name: string
+    readonly policies: readonly number[]
+    readonly rules: readonly number[]
+  }[]
+}
+
 const FIRST_OWN = 100
 
 /** Whether the object cannot be changed or deleted. */
@@ -51,13 +63,15 @@ export class Store {
   readonly config: SecurityConfig
   readonly #initial: Readonly<SecurityConfig>
 
-  constructor(tokenLifetime: number) {
+  /** `isRelease5`: with what installations of release 5.0 have. */
+  constructor(tokenLifetime: number, isRelease5 = false) {
+    const defaults: Defaults = isRelease5 ? defaultsOf5 : defaultsOf4
     this.#initial = { auth_token_exp_timeout: tokenLifetime, rbac_mode: 'white' }
     this.config = { ...this.#initial }
     for (const { id, name, policy } of defaults.policies) {
       this.policies.set(id, { id, name, policy: policy as Policy })
     }
-    for (const rule of defaults.rules) this.rules.set(rule.id, { ...rule, rule: rule.rule })
+    for (const { id, name, rule } of defaults.rules) this.rules.set(id, { id, name, rule: { ...rule } })
     for (const { id, name, policies, rules } of defaults.roles) {
       this.roles.set(id, { id, name, policies: [...policies], rules: [...rules] })
     }

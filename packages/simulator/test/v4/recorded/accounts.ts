@@ -17,7 +17,7 @@ interface Policy extends Named {
   readonly policy: unknown
 }
 
-interface User {
+export interface RecordedUser {
   readonly id: number
   readonly username: string
   readonly roles: readonly number[]
@@ -29,7 +29,7 @@ const FIRST_OWN = 100
 export async function createAccounts(
   simulator: Simulator,
   exchanges: readonly ContractExchange[],
-  users: readonly User[],
+  users: readonly RecordedUser[],
 ): Promise<void> {
   const url = simulator.nodes[0]?.url ?? ''
   const authorization = basic('wazuh', PASSWORD)

@@ -9,14 +9,23 @@ export interface Client {
 }
 
 const ADMINISTRATOR = 'wazuh'
+/** The user of exchanges that name none, but have a token. */
+const PROBE = 'probe0'
+/** In place of a secret of an agent. */
+const KEY = 'a1'.repeat(32)
 
-/** Logs each user in at each node once, and again where the recording goes on after the end of a token. */
-export function createClient(simulator: Simulator): Client {
+/**
+ * Logs each user in at each node once, and again where the recording goes on after the end of a token. `passTime`: called
+ * after a login, so that what follows is later.
+ */
+export function createClient(simulator: Simulator, passTime: () => void): Client {
   const tokens = new Map<string, string>()
-  const urlOf = (name: string) => simulator.nodes.find((node) => node.name === name)?.url ?? ''
+  // The recording of release 5.0 names the only node with an API by its type.
+  const urlOf = (name: string) => simulator.nodes.find((node) => node.name === name || node.type === name)?.url ?? ''
   const logIn = async (user: string, node: string) => {
     const url = `${urlOf(node)}/security/user/authenticate?raw=true`
     const { status, text } = await call(url, 'POST', { authorization: basic(user, PASSWORD) })
+    passTime()
     if (status === 200) tokens.set(`${user} ${node}`, text)
     return status === 200 ? text : 'none'
   }
@@ -28,12 +37,15 @@ export function createClient(simulator: Simulator): Client {
     }
     if (note === 'broken Basic') return 'Basic !'
     if (note === 'garbage token') return 'Bearer x.y.z'
-    return note?.startsWith('no ') ? undefined : `Bearer ${tokens.get('probe0 master') ?? 'x'}`
+    return note?.startsWith('no ') ? undefined : `Bearer ${tokens.get(`${PROBE} master`) ?? 'x'}`
   }
   const askOnce = async (exchange: ContractExchange) => {
     const { node, request } = exchange
     const authorization = await authorizationOf(exchange)
-    const body = (request.body ?? '').replaceAll('<PASSWORD>', PASSWORD)
+    const body = (request.body ?? '')
+      .replaceAll('<PASSWORD>', PASSWORD)
+      .replaceAll('<KEY>', KEY)
+      .replace(/^<(\d+) bytes>$/, (_, bytes: string) => `{"name":"${'x'.repeat(Number(bytes) - 11)}"}`)
     const headers = {
       ...(authorization === undefined ? {} : { authorization }),
       ...(request.contentType === undefined ? {} : { 'content-type': request.contentType }),
@@ -43,15 +55,21 @@ export function createClient(simulator: Simulator): Client {
     const response = await call(urlOf(node) + path, request.method, headers, body)
     // A client follows this redirection.
     const { location } = response.headers
-    return location === undefined ? response : call(urlOf(node) + location, 'GET', headers)
+    return location === undefined || exchange.response.status === response.status
+      ? response
+      : call(urlOf(node) + location, 'GET', headers)
   }
   return {
     ask: async (exchange) => {
       const response = await askOnce(exchange)
       const { user, node, request } = exchange
       // The token of this user is from before the changes of its roles and its password.
-      if (request.method === 'POST' && request.body?.includes('"probe0"')) await logIn('probe0', 'master')
-      if (response.status !== 401 || exchange.response.status === 401 || user === null) return response
+      if (request.method === 'POST' && request.body?.includes('"probe0"')) await logIn(PROBE, 'master')
+      if (response.status !== 401 || exchange.response.status === 401) return response
+      if (user === null) {
+        await logIn(PROBE, 'master')
+        return askOnce(exchange)
+      }
       tokens.delete(`${user === 'administrator' ? ADMINISTRATOR : user} ${node}`)
       return askOnce(exchange)
     },

@@ -1,7 +1,7 @@
 /** Where the simulated cluster differs from the recorded one on purpose. */
 import type { Difference } from './replay.ts'
 
-interface Reason {
+export interface Reason {
   readonly why: string
   readonly operations: RegExp
   /** Absent: all requests of the operations. */
@@ -93,8 +93,8 @@ export const reasons: readonly Reason[] = [
 ]
 
 /** Returns the reasons that explain each text of a difference; undefined: it is not explained. */
-export function explain({ operation, request, texts }: Difference): Reason[] | undefined {
-  const known = reasons.filter((one) => one.operations.test(operation) && (one.requests?.test(request) ?? true))
+export function explain({ operation, request, texts }: Difference, all = reasons): Reason[] | undefined {
+  const known = all.filter((one) => one.operations.test(operation) && (one.requests?.test(request) ?? true))
   const found = texts.map((text) => known.find((one) => one.texts?.test(text) ?? true))
   return found.every((one) => one !== undefined) ? found : undefined
 }

@@ -1,10 +1,11 @@
 /** Replays the recorded exchanges of the v4 contract against simulated clusters. */
 import { type ContractExchange, isCut, recordedContract } from '../../../../../test/contract/v4-contract/exchanges.ts'
+import type { Simulator } from '../../../src/index.ts'
 import type { V4Reply } from '../ask.ts'
-import { createAccounts } from './accounts.ts'
+import { createAccounts, type RecordedUser } from './accounts.ts'
 import { createClient } from './client.ts'
 import { compareOutcome, contentOf, shapeOf } from './compare.ts'
-import { startRecordedCluster } from './world.ts'
+import { type RecordedCluster, startRecordedCluster } from './world.ts'
 
 export interface Difference {
   readonly line: number
@@ -18,6 +19,16 @@ export interface Replayed {
   readonly differences: readonly Difference[]
   /** Unexpected exceptions of the simulator. */
   readonly thrown: readonly unknown[]
+}
+
+/** What was recorded, and of which cluster. */
+export interface Recording {
+  readonly exchanges: readonly ContractExchange[]
+  /** The users of the cluster until a line of the recording. */
+  readonly parts: readonly { readonly until: number; readonly users: readonly RecordedUser[] }[]
+  readonly cluster?: RecordedCluster
+  /** Called before each exchange, for what happened to the cluster. */
+  prepare?(exchange: ContractExchange, simulator: Simulator): Promise<void>
 }
 
 /** The first lines were recorded when the cluster had other users. */
@@ -43,22 +54,26 @@ const PACE_MS = 150
 /** Calls whose items and totals follow from the requests alone. */
 const DETERMINISTIC = /^(?:GET|POST|PUT|DELETE) \/(?:security|(?:experimental\/)?(?:syscollector|ciscat))\//
 
-export async function replay(): Promise<Replayed> {
-  const exchanges = recordedContract()
+const RELEASES_4: Recording = { exchanges: recordedContract(), parts: PARTS }
+
+export async function replay({ exchanges, parts, cluster, prepare }: Recording = RELEASES_4): Promise<Replayed> {
   const differences: Difference[] = []
   const thrown: unknown[] = []
   let from = 0
-  for (const { until, users } of PARTS) {
+  for (const { until, users } of parts) {
     const part = exchanges.filter(({ line }) => line > from && line <= until)
     from = until
     let now = Date.now()
-    const simulator = await startRecordedCluster(exchanges, () => new Date(now))
+    const simulator = await startRecordedCluster(exchanges, () => new Date(now), cluster)
     try {
       await createAccounts(simulator, exchanges, users)
-      const client = createClient(simulator)
+      const client = createClient(simulator, () => {
+        now += 1
+      })
       for (const exchange of part) {
         const { line, operation, request } = exchange
         now += PACE_MS
+        await prepare?.(exchange, simulator)
         const texts = compare(exchange, await client.ask(exchange))
         if (texts.length === 0) continue
         differences.push({ line, operation: operation ?? '-', request: `${request.method} ${request.path}`, texts })

@@ -15,17 +15,27 @@ interface Row {
   readonly dateAdd: string
   readonly lastKeepAlive?: string
   readonly version?: string
-  readonly node_name: string
+  readonly node_name?: string
   readonly group?: readonly string[]
   readonly os?: Readonly<Record<string, string>>
   readonly configSum?: string
   readonly mergedSum?: string
 }
 
+export interface RecordedCluster {
+  readonly version: string
+  readonly workers: number
+  /** Milliseconds for which agents that are disconnected have been silent. */
+  readonly silence: number
+}
+
+const RECORDED: RecordedCluster = { version: '4.5.4', workers: 2, silence: 86_400_000 }
+
 /** `now`: the time of the cluster. */
 export async function startRecordedCluster(
   exchanges: readonly ContractExchange[],
   now: () => Date,
+  { version, workers, silence } = RECORDED,
 ): Promise<Simulator> {
   const rowsOf = (path: string) => {
     const found = exchanges.find(
@@ -37,8 +47,9 @@ export async function startRecordedCluster(
   const recorded = rowsOf('/agents')
   const simulator = await startSimulator({
     layout: 'v4',
+    version,
     agents: 0,
-    workers: 2,
+    workers,
     seed: 5,
     now,
     hasFeeds: false,
@@ -58,7 +69,11 @@ export async function startRecordedCluster(
   const manager = world.agents.get('000')
   const system = recorded.find(({ id }) => id === '000')?.os
   if (manager !== undefined && system !== undefined) manager.os = system
-  for (const row of recorded) if (row.id !== '000') world.agents.set(row.id, toAgent(row, world.now()))
+  const [master] = world.nodes
+  for (const row of recorded) {
+    const node = row.node_name ?? master?.name ?? ''
+    if (row.id !== '000') world.agents.set(row.id, { ...toAgent(row, world.now(), silence), node })
+  }
   return simulator
 }
 
@@ -85,10 +100,11 @@ function reportedRows(exchanges: readonly ContractExchange[]) {
 
 const PLAIN_INVENTORY = /^(\/experimental)?\/(syscollector|ciscat)\/(?:\d+\/)?([a-z]+)(?:\?wait_for_complete=\w+)?$/
 
-function toAgent(row: Row, now: Date): SimAgent {
+function toAgent(row: Row, now: Date, silence: number): SimAgent {
   const { id, name, ip, registerIP, status, version, os, group = [], configSum, mergedSum } = row
   // The recording is from another day: ages count, not dates.
-  const age = status === 'active' ? 0 : 86_400_000
+  const isPending = status === 'pending' && version !== undefined
+  const age = status === 'active' || isPending ? 0 : silence
   const seen = new Date(Math.floor((now.getTime() - age) / 1000) * 1000)
   return {
     id,
@@ -100,8 +116,8 @@ function toAgent(row: Row, now: Date): SimAgent {
     groups: [...group],
     cleared: new Set(),
     restarts: 0,
-    lastKeepAlive: seen,
-    node: row.node_name,
+    ...(status !== 'never_connected' && { lastKeepAlive: seen }),
+    ...(isPending && { isPending }),
     ...(version && { version }),
     ...(os && { os }),
     ...(configSum && { configSum }),

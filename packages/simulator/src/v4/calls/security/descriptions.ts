@@ -3,11 +3,21 @@ import { V4Error } from '../../errors.ts'
 import { type Asked, type Call, NO_TEXTS } from '../../model.ts'
 import { operationsOf } from '../../operations/index.ts'
 import { repr } from '../../python.ts'
-import descriptions from '../../rbac/descriptions.json' with { type: 'json' }
-import { minorOf } from '../../releases.ts'
+import descriptionsOf4 from '../../rbac/descriptions.json' with { type: 'json' }
+import descriptionsOf5 from '../../rbac/descriptions-5.json' with { type: 'json' }
+import { hasRelease5, minorOf } from '../../releases.ts'
 
-function actions({ query, node, world }: Asked) {
+interface Descriptions {
+  readonly actions: Readonly<Record<string, { readonly related_endpoints: readonly string[] }>>
+  readonly resources: Readonly<Record<string, object>>
+}
+
+const descriptionsAt = (asked: Asked): Descriptions => (hasRelease5(asked) ? descriptionsOf5 : descriptionsOf4)
+
+function actions(asked: Asked) {
+  const { query, node, world } = asked
   const { endpoint } = query
+  const descriptions = descriptionsAt(asked)
   const all = Object.entries(descriptions.actions)
   if (endpoint === undefined) return { kind: 'data', data: Object.fromEntries(all) } as const
   const known = operationsOf(minorOf(node.version ?? world.version))
@@ -18,8 +28,9 @@ function actions({ query, node, world }: Asked) {
   return { kind: 'data', data: Object.fromEntries(found) } as const
 }
 
-function resources({ query: { resource } }: Asked) {
-  const found = Object.entries(descriptions.resources).filter(([name]) => (resource ?? name) === name)
+function resources(asked: Asked) {
+  const { resource } = asked.query
+  const found = Object.entries(descriptionsAt(asked).resources).filter(([name]) => (resource ?? name) === name)
   return { kind: 'data', data: Object.fromEntries(found) } as const
 }
 

@@ -2,7 +2,7 @@
 import { affected } from '../../answers.ts'
 import { type Asked, type Call, NO_TEXTS } from '../../model.ts'
 import type { Rights } from '../../rbac/access.ts'
-import { minorOf } from '../../releases.ts'
+import { minorOf, RELEASE_5 } from '../../releases.ts'
 import { wholeNeed } from './objects.ts'
 
 const text = (message: string) => ({ kind: 'text', message }) as const
@@ -80,7 +80,7 @@ export const sessionCalls: readonly Call[] = [
       kind: 'data',
       data: {
         ...rights.processed(),
-        ...laterRights(rights, node.version ?? world.version),
+        ...laterRights(rights, minorOf(node.version ?? world.version)),
         rbac_mode: security.store.config.rbac_mode,
       },
       message: 'Current user processed policies information was returned',
@@ -118,6 +118,6 @@ export const sessionCalls: readonly Call[] = [
 const INGESTS_SINCE = 7
 
 /** The simulated policies are those of the recorded release. Later ones give administrators further rights. */
-function laterRights({ unlimited }: Rights, version: string): object {
-  return unlimited && minorOf(version) >= INGESTS_SINCE ? { 'event:ingest': { '*:*:*': 'allow' } } : {}
+function laterRights({ unlimited }: Rights, minor: number): object {
+  return unlimited && minor >= INGESTS_SINCE && minor < RELEASE_5 ? { 'event:ingest': { '*:*:*': 'allow' } } : {}
 }

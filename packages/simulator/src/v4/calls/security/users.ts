@@ -3,30 +3,40 @@ import { type ErrorCode, V4Error } from '../../errors.ts'
 import type { Asked, Call } from '../../model.ts'
 import { isTrue } from '../../parameters.ts'
 import { nextId } from '../../rbac/store.ts'
+import { hasRelease5 } from '../../releases.ts'
 import { bothTexts, changeOne, createCall, isReserved, readCall, removeCall, updateCall, wholeNeed } from './objects.ts'
 
+const MIN_LENGTH = 8
+const MIN_LENGTH_OF_5 = 12
+
 /** Throws 5009 for a length, 5007 for a text that is too simple. */
-function checkPassword(password: string): void {
-  if (password.length < 8 || password.length > 64) throw new V4Error(5009)
+function checkPassword(password: string, asked: Asked): void {
+  const min = hasRelease5(asked) ? MIN_LENGTH_OF_5 : MIN_LENGTH
+  if (password.length < min || password.length > 64) {
+    const remediation = `The password must contain a length between ${min} and 64 characters.`
+    throw new V4Error(5009, '', { remediation })
+  }
   const isStrong = [/[a-z]/, /[A-Z]/, /\d/, /[^A-Za-z\d]/].every((one) => one.test(password))
   if (!isStrong) throw new V4Error(5007)
 }
 
-function create({ security, fields }: Asked, name: string): ErrorCode | number[] {
+function create(asked: Asked, name: string): ErrorCode | number[] {
+  const { security, fields } = asked
   const { users } = security.store
   const password = String(fields.password)
-  checkPassword(password)
+  checkPassword(password, asked)
   if (security.store.userNamed(name) !== undefined) return 5000
   const id = nextId(users)
   users.set(id, { id, name, password, runAs: false, roles: [] })
   return [id]
 }
 
-function update({ security, fields }: Asked, id: number): ErrorCode | undefined {
+function update(asked: Asked, id: number): ErrorCode | undefined {
+  const { security, fields } = asked
   const user = security.store.users.get(id)
   if (user === undefined || fields.password === undefined) return 5003
   const password = String(fields.password)
-  checkPassword(password)
+  checkPassword(password, asked)
   user.password = password
   security.end({ users: [id] })
   return undefined
