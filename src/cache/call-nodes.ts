@@ -88,6 +88,7 @@ export async function callNodes(
   const started = ports.clock()
   // Without Redis, a response is stored for this replica alone. A write of another one has changed the epochs in Redis.
   const known = lookup.kind === 'unavailable' ? lookUpWithoutRedis(ports, context) : undefined
+  const before = known ?? lookup
   const emit = (outcome: 'stored' | 'notStorable' | 'failed') =>
     ports.onEvent({ kind: 'fetch', group, outcome, ms: ports.clock() - started })
   const late: LateAnswer = { calls: [] }
@@ -98,12 +99,12 @@ export async function callNodes(
   } catch (fault) {
     if (!(fault instanceof AbandonedError)) emit('failed')
     const answerLate = () => next({ ...request, deadline: Number.POSITIVE_INFINITY })
-    void storeLate(ports, context, { lookup, late, started, answerLate }).catch(() => undefined)
+    void storeLate(ports, context, { lookup: before, late, started, answerLate }).catch(() => undefined)
     throw fault
   }
   const fetchTime = ports.clock() - started
   const isLocal = known !== undefined
-  const fetched = await storeResponse(ports, context, { lookup: known ?? lookup, response, fetchTime, isLocal })
+  const fetched = await storeResponse(ports, context, { lookup: before, response, fetchTime, isLocal })
   emit(fetched.storing === undefined ? 'notStorable' : 'stored')
   return fetched
 }
@@ -116,10 +117,7 @@ interface LateFetch {
   readonly answerLate: () => ReadResponse | Promise<ReadResponse>
 }
 
-/**
- * Stores the response of a call that timed out when it comes, unless a write has begun, or a later fetch was stored. If Redis
- * is unreachable before the call, `lookup` has no epochs to store it under; if later, none to compare with.
- */
+/** Stores the response of a call that timed out when it comes, unless a write has begun, or a later fetch was stored. */
 async function storeLate(
   ports: CachePorts,
   context: ReadContext,
@@ -129,9 +127,11 @@ async function storeLate(
   if (context.request.extent === 'allRows' || !(await late.late?.result)?.ok) return
   const response = await answerLate()
   const fetchTime = ports.clock() - started
-  const now = await ports.store.lookup(context.target.key, context.target.tags)
-  if (epochsText(now) !== epochsText(lookup) || (now.kind === 'hit' && now.age < fetchTime)) return
-  await storeResponse(ports, context, { lookup, response, fetchTime })
+  const shared = await ports.store.lookup(context.target.key, context.target.tags)
+  const isLocal = shared.kind === 'unavailable'
+  const now = isLocal ? lookUpWithoutRedis(ports, context) : shared
+  if (now === undefined || epochsText(now) !== epochsText(lookup) || (now.kind === 'hit' && now.age < fetchTime)) return
+  await storeResponse(ports, context, { lookup, response, fetchTime, isLocal })
 }
 
 /** A response, the lookup that was made before it was fetched, and the milliseconds that its fetch took. */

@@ -4,20 +4,21 @@ import type { SimulatorOptions } from '../../../packages/simulator/src/index.ts'
 import type { Settings } from '../../support/edge.ts'
 import { createLatch } from '../../support/edge-requests.ts'
 import { eventually } from '../../support/eventually.ts'
+import { startRedis } from '../../support/redis.ts'
 import { samplesOf, sumOf } from '../../support/scrape.ts'
 import { simulated } from '../../support/simulated.ts'
 
 const TIMEOUT = '1s'
 const limits = { timeout: TIMEOUT, slowTimeout: TIMEOUT }
 
-async function start(t: Test, world: SimulatorOptions = {}, cluster: Settings = {}) {
+async function start(t: Test, world: SimulatorOptions = {}, cluster: Settings = {}, cache: Settings = {}) {
   const { simulator, edge } = await simulated(
     t,
     { agents: 5, workers: 1, ...world },
     {
       settings: {
-        cluster: { ...cluster, limits },
-        cache: { ttl: { agents: '10m', rules: '10m', syscheck: '10m', manager: '10m' } },
+        cluster: { limits, ...cluster },
+        cache: { ttl: { agents: '10m', rules: '10m', syscheck: '10m', manager: '10m' }, ...cache },
       },
     },
   )
@@ -46,7 +47,11 @@ async function start(t: Test, world: SimulatorOptions = {}, cluster: Settings = 
       await eventually(async () => (await metric('edge_node_in_flight')) === 0)
     }
   }
-  return { send, timeOut, calls: () => simulator.seen.length }
+  /** Further calls get no answer of the API. */
+  const fail = async () => {
+    for (const { name } of simulator.nodes) await simulator.faults.set(name, { status: 500 })
+  }
+  return { send, timeOut, fail, calls: (path = '') => simulator.seen.filter(({ url }) => url.startsWith(path)).length }
 }
 
 const CASES: Readonly<Record<string, { path: string; world?: SimulatorOptions; cluster?: Settings }>> = {
@@ -96,4 +101,21 @@ t.test('the answer of the last of several calls is stored with those before it',
   const before = calls()
   t.match(await send('GET', '/manager/info'), { code: 200, status: /hit/ })
   t.equal(calls() - before, 0)
+})
+
+t.test('while Redis is down, the late answer is served by its replica', async (t) => {
+  const redis = await startRedis()
+  t.teardown(() => redis.close())
+  // The node answers within this time again.
+  const limits = { timeout: '4s', slowTimeout: '4s' }
+  const cache = { redis: { url: redis.url }, withoutRedis: 'stale' }
+  const { send, timeOut, fail, calls } = await start(t, {}, { limits }, cache)
+  const timingOut = timeOut('/agents/groups')
+  await eventually(() => calls('/agents/groups') > 0)
+  await redis.kill()
+  const answer = await timingOut
+  await answer()
+  await fail()
+  await eventually(async () => (await send('GET', '/agents/groups')).code === 200)
+  t.match(await send('GET', '/agents/groups'), { status: /hit.*detail=without-redis/, calls: 0 })
 })
