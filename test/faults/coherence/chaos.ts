@@ -18,11 +18,15 @@ export interface ChaosOptions {
   readonly random: Random
   /** Name of the only fault to inject; all faults if absent. */
   readonly only?: string
+  /** In most faults of the worst hour, callers are to write nothing: `isQuiet`. */
+  readonly hasQuiet?: boolean
 }
 
 export interface Chaos extends FaultLoop {
   /** How often each fault was injected. */
   readonly made: Readonly<Record<string, number>>
+  /** Whether no caller writes, so that what is stored is valid in the fault. */
+  isQuiet(): boolean
 }
 
 const NORMAL = 4
@@ -126,9 +130,15 @@ export const worstHour: Readonly<Record<string, Fault>> = {
   },
 }
 
+/** Time for all replicas to read what the last write has invalidated. */
+const QUIET_MS = 2500
+/** Share of the faults of the worst hour in which the latest writes are not read before, and callers go on writing. */
+const LOUD = 0.4
+
 export function startChaos(options: ChaosOptions): Chaos {
   const { random } = options
   const made: Record<string, number> = {}
+  let isQuiet = false
   const all = options.nodes === undefined ? faults : { ...faults, ...worstHour }
   const entries = Object.entries(all).filter(([name]) => (options.only ?? name) === name)
   let turn = 0
@@ -137,8 +147,11 @@ export function startChaos(options: ChaosOptions): Chaos {
     // Every fault is injected once before any is repeated.
     const [name, fault] = entries[turn] ?? random.of(entries)
     turn += 1
+    isQuiet = options.hasQuiet === true && name in worstHour && !random.chance(LOUD)
+    if (isQuiet) await wait(QUIET_MS)
     await fault(options, wait)
+    isQuiet = false
     made[name] = (made[name] ?? 0) + 1
   })
-  return { ...loop, made }
+  return { ...loop, made, isQuiet: () => isQuiet }
 }

@@ -64,7 +64,8 @@ export interface Counted {
   /** Number of reads that are marked `detail=outage`, and `detail=without-redis`. */
   readonly inOutage: number
   readonly withoutRedis: number
-  /** Number of the latter that no client had requested before at this port, so they were computed from a snapshot. */
+  /** Numbers of those that no client had requested before at this port, so they were computed. */
+  readonly derivedInOutage: number
   readonly derivedWithoutRedis: number
   /** Number of operations without a response in time, or with another status than 200. */
   readonly unanswered: number
@@ -85,8 +86,8 @@ const FIRST_UNWRITTEN = 1990
  * and reads under a fence prove nothing about the cache.
  */
 const UNKNOWN_OUTCOMES_PER_KEYS = 4
-/** Share of writes. Each write invalidates the snapshot. */
-const WRITES = { registers: 0.1, snapshots: 0.02 }
+/** Share of writes; with snapshots, in a burst. Each write invalidates the snapshot. */
+const WRITES = { registers: 0.1, snapshots: 0.08 }
 /** With bound callers: share of writes of those that write. */
 const BOUND_WRITES = 0.1
 const LOOK_EVERY = 100
@@ -94,8 +95,13 @@ const LOOK_EVERY = 100
 const AFTER_REFUSAL = 50
 /** Share of reads that read several registers. */
 const LISTS = { registers: 0.1, snapshots: 0.95 }
-/** So many different limits, all above the number of registers, that queries rarely repeat. */
+/** So many different limits and ids, all above those of registers, that queries hardly ever repeat. */
 const LIMITS = 900
+const FIRST_ID_ABOVE = 3000
+const IDS_ABOVE = 6000
+/** Milliseconds. With snapshots, callers write in bursts: in between, the snapshots are valid. */
+const BURST_MS = 500
+const BURST_EVERY_MS = 2000
 
 export interface Running {
   readonly finished: Promise<Load>
@@ -113,6 +119,7 @@ export function startLoad(options: LoadOptions): Running {
     derived: 0,
     inOutage: 0,
     withoutRedis: 0,
+    derivedInOutage: 0,
     derivedWithoutRedis: 0,
     unanswered: 0,
     refused: 0,
@@ -215,6 +222,7 @@ export function startLoad(options: LoadOptions): Running {
     if (reply.isHit) counted.hits += 1
     if (reply.detail === 'snapshot') counted.derived += 1
     if (reply.detail === 'outage') counted.inOutage += 1
+    if (reply.detail === 'outage' && reply.isFirst) counted.derivedInOutage += 1
     const isWithoutRedis = reply.detail === 'without-redis'
     if (isWithoutRedis) counted.withoutRedis += 1
     if (isWithoutRedis && reply.isFirst) counted.derivedWithoutRedis += 1
@@ -243,8 +251,10 @@ export function startLoad(options: LoadOptions): Running {
   /** Different pages of one collection, which the edge computes from a snapshot. */
   function listUrl(): string {
     if (reads === 'snapshots') {
-      const filter = random.chance(0.3) ? `&q=id>${String(firstKey() + random.below(KEYS) - 1).padStart(3, '0')}` : ''
-      return `/agents?limit=${KEYS + random.below(LIMITS)}&sort=${random.of(['id', '-id', 'name', '-name'])}${filter}`
+      const above = `>${String(firstKey() + random.below(KEYS) - 1).padStart(3, '0')}`
+      const condition = random.chance(0.3) ? above : `<${FIRST_ID_ABOVE + random.below(IDS_ABOVE)}`
+      const sort = random.of(['id', '-id', 'name', '-name'])
+      return `/agents?limit=${KEYS + random.below(LIMITS)}&sort=${sort}&q=id${condition}`
     }
     return random.chance(0.5)
       ? '/agents'
@@ -258,7 +268,8 @@ export function startLoad(options: LoadOptions): Running {
       begun += 1
       if (begun % LOOK_EVERY === 0) enough = options.enough(history)
       const by = (options.bound ? replicas[index % replicas.length] : undefined) ?? random.of(replicas)
-      const writes = random.chance(share) && options.mayWrite?.() !== false
+      const isBurst = reads === 'registers' || options.bound || performance.now() % BURST_EVERY_MS < BURST_MS
+      const writes = isBurst && random.chance(share) && options.mayWrite?.() !== false
       const answered = writes ? await write(by) : await read(by)
       // A killed replica refuses at once. Without this pause it would take most of the operations.
       if (!answered) await pause(AFTER_REFUSAL)

@@ -21,6 +21,9 @@ export const worstHourPlanted: Readonly<
   'own writes forgotten without Redis': { links: 'partition' },
 }
 
+/** Those of responses that are computed. */
+export const ofSnapshots: readonly string[] = ['no snapshot epochs', 'no mark of computed reads']
+
 /** `no bypass` is not among them: there, the upstream ignores the header. */
 export const planted = {
   'no fence': (store) =>

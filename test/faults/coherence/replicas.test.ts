@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { IMPATIENT, worstHourPlanted } from './planted.ts'
+import { IMPATIENT, ofSnapshots, worstHourPlanted } from './planted.ts'
 import { describe, type Report, type RunOptions, run } from './run.ts'
 
 const seed = Date.now() % 1_000_000
@@ -71,7 +71,7 @@ t.test(
 
 for (const [fault, where] of Object.entries(worstHourPlanted)) {
   t.test(`the check finds the violations with: ${fault}`, async (t) => {
-    const reads = fault === 'no mark of computed reads' ? 'snapshots' : 'registers'
+    const reads = ofSnapshots.includes(fault) ? 'snapshots' : 'registers'
     const options = {
       operations: 50_000,
       seconds: 60,
@@ -120,7 +120,7 @@ for (const [fault, contracts] of [
   ['no snapshot epochs', 'v3'],
 ] as const) {
   t.test(`the check finds the violations with: ${fault}, contracts: ${contracts}`, async (t) => {
-    const reads = fault === 'no snapshot epochs' ? 'snapshots' : 'registers'
+    const reads = ofSnapshots.includes(fault) ? 'snapshots' : 'registers'
     const report = await run({
       operations: 5000,
       seconds: 15,

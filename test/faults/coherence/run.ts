@@ -3,7 +3,7 @@ import { type RedisServer, startRedis } from '../../support/redis.ts'
 import { type Recording, startRecording } from '../protocol/record.ts'
 import { type FaultProxy, startFaultProxy } from '../proxy.ts'
 import { violationsOf, wrongWritesOf } from '../suite/departures.ts'
-import { startChaos } from './chaos.ts'
+import { type Chaos, startChaos } from './chaos.ts'
 import type { FaultLoop } from './fault-loop.ts'
 import type { Operation, Violation } from './history.ts'
 import { describeEffects, ineffective, type Link, type LinkChaos, type LinkEffect, startLinkFaults } from './links.ts'
@@ -100,6 +100,7 @@ export async function run(options: RunOptions): Promise<Report> {
   const hits = { own: 0, all: 0 }
   const loops: FaultLoop[] = []
   let linkChaos: LinkChaos | undefined
+  let made: Chaos | undefined
   const observe = (outcome: Outcome) => {
     writeLog.add(outcome)
     recorder?.add(outcome)
@@ -123,17 +124,16 @@ export async function run(options: RunOptions): Promise<Report> {
       patience: linkOption === false ? PATIENCE_MS : LINK_TIMES.patience,
       bound: linkOption !== false,
       ...(reads && { reads }),
-      ...(writesInFaults && { mayWrite: () => linkChaos?.isFaulty() === true }),
+      mayWrite: () => (writesInFaults ? linkChaos?.isFaulty() === true : !made?.isQuiet()),
       onOutcome: observe,
       enough: isOver,
       isUnfinished: (counted) => linkChaos?.isComplete() === false || options.until?.(counted) === false,
     })
-    let faults: Readonly<Record<string, number>> = {}
     if (chaos !== false) {
       const only = typeof chaos === 'string' ? { only: chaos } : {}
       const parts = { replicas, redis, upstream, ...(nodes && { nodes }) }
-      const made = startChaos({ ...parts, heedsBypass, load, random: createRandom(~seed), ...only })
-      faults = made.made
+      const hasQuiet = reads === 'snapshots'
+      made = startChaos({ ...parts, heedsBypass, load, random: createRandom(~seed), hasQuiet, ...only })
       loops.push(made)
     }
     if (linkOption !== false) {
@@ -150,7 +150,7 @@ export async function run(options: RunOptions): Promise<Report> {
       ...(recording && { recording }),
       writes: history.filter(({ kind }) => kind !== 'read').length,
       violations: violationsOf(history),
-      faults,
+      faults: made?.made ?? {},
       wrongWrites: wrongWritesOf(writeLog, (await upstream.report()).byPath),
       linkEffects: linkChaos?.effects() ?? [],
       hitsDuringLinkFaults: hits,
@@ -219,7 +219,8 @@ export function missingProofs({ linkEffects, hitsDuringLinkFaults }: Report): st
 /** Returns the report as a few lines of text. */
 export function describe(report: Report): string {
   const { operations, writes, reads, hits, derived, unanswered, refused, violations, faults, seconds } = report
-  const { wrongWrites, linkEffects, hitsDuringLinkFaults, inOutage, withoutRedis, derivedWithoutRedis } = report
+  const { wrongWrites, linkEffects, hitsDuringLinkFaults } = report
+  const { inOutage, derivedInOutage, withoutRedis, derivedWithoutRedis } = report
   const ratio = reads === 0 ? 0 : (100 * hits) / reads
   const kinds = ['stale', 'backwards', 'early'].map(
     (name) => `${violations.filter(({ kind }) => kind === name).length} ${name}`,
@@ -231,7 +232,7 @@ export function describe(report: Report): string {
   ]
   return [
     `${operations} operations in ${seconds.toFixed(1)} s (${(operations / seconds).toFixed(0)} per second), ${writes} writes (${refused} not carried out), ${unanswered} without a response`,
-    `${violations.length} violations (${kinds.join(', ')}), hit ratio ${ratio.toFixed(1)} %, ${derived} of ${reads} reads computed from snapshots, ${inOutage} served in an outage, ${withoutRedis} without Redis, ${derivedWithoutRedis} of them computed`,
+    `${violations.length} violations (${kinds.join(', ')}), hit ratio ${ratio.toFixed(1)} %, ${derived} of ${reads} reads computed from snapshots, ${inOutage} served in an outage (${derivedInOutage} computed), ${withoutRedis} without Redis (${derivedWithoutRedis} computed)`,
     `${wrongWrites.length} writes sent although refused, or twice${wrongWrites.length > 0 ? `: ${wrongWrites.slice(0, 5).join('; ')}` : ''}`,
     `faults: ${made.length === 0 ? 'none' : made.join(', ')}`,
     ...(linkEffects.length === 0 ? [] : ofLinks),
