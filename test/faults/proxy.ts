@@ -34,6 +34,8 @@ export interface FaultProxy {
   accepted(): number
   /** Connections that `idleClose` closed so far. */
   idleCloses(): number
+  /** Chunks received from either side so far. */
+  received(): number
   /** Chunks that the present fault has delayed or lost, and connections that it has half-closed. */
   affected(): number
   /** Applies to open and to later connections. What a `link` has lost so far is delivered now. */
@@ -46,6 +48,7 @@ interface ProxyState {
   fault: Fault
   idleCloses: number
   affected: number
+  received: number
 }
 
 /** One connection of a client, and the connection to the target that belongs to it. */
@@ -104,6 +107,7 @@ class Connection {
 
   #forwardRequest(bytes: Buffer): void {
     const { fault } = this.#state
+    this.#state.received += 1
     clearTimeout(this.#idle)
     if (fault.kind === 'reset') {
       this.#target.destroy()
@@ -116,6 +120,7 @@ class Connection {
 
   #forwardResponse(bytes: Buffer): void {
     const { fault } = this.#state
+    this.#state.received += 1
     const client = this.#client
     const write = (part: Buffer) => void (client.writableEnded || client.write(part))
     if (fault.kind === 'drip') {
@@ -158,7 +163,7 @@ function reset(socket: Socket): void {
 
 /** Listens on a free port of 127.0.0.1 and forwards to `targetPort`. */
 export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
-  const state: ProxyState = { fault: { kind: 'pass' }, idleCloses: 0, affected: 0 }
+  const state: ProxyState = { fault: { kind: 'pass' }, idleCloses: 0, affected: 0, received: 0 }
   let accepted = 0
   const connections = new Set<Connection>()
   // With Nagle's algorithm, a response in two chunks would wait up to 40 ms for a delayed acknowledgement.
@@ -188,6 +193,7 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
     accepted: () => accepted,
     idleCloses: () => state.idleCloses,
     affected: () => state.affected,
+    received: () => state.received,
     set,
     close,
   }

@@ -56,12 +56,24 @@ const allNodes =
     for (const { proxy } of upstream.nodes) await proxy.set({ kind: 'pass' })
   }
 
-/** One fault of one link: between a replica and Redis, or between a replica and a node. */
+/** A link that carries fewer chunks within this time, in milliseconds, is idle: a fault may have no effect on it. */
+const BUSY_CHUNKS = 5
+const BUSY_MS = 500
+
+/** Returns the links that are in use; all, if none is. */
+async function busyOf(links: readonly Link[]): Promise<readonly Link[]> {
+  const before = links.map(({ proxy }) => proxy.received())
+  await wait(BUSY_MS)
+  const busy = links.filter(({ proxy }, at) => proxy.received() - (before[at] ?? 0) >= BUSY_CHUNKS)
+  return busy.length === 0 ? links : busy
+}
+
+/** One fault of one link in use: between a replica and Redis, or between a replica and a node. */
 const link =
   (kind: string, to: Link['to']): ChaosFault =>
   async ({ links, onLinkFault }, ms, target) => {
     const random = createRandom(target)
-    const { name, proxy } = random.of(links.filter((each) => each.to === to))
+    const { name, proxy } = random.of(await busyOf(links.filter((each) => each.to === to)))
     await proxy.set(linkFaults[kind]?.(random) ?? { kind: 'pass' })
     await wait(ms)
     onLinkFault({ kind, link: name, times: 1, affected: proxy.affected() })
