@@ -30,7 +30,10 @@ export interface ChaosReport {
   readonly withoutRedis: number
   readonly joinedReads: number
   readonly violations: readonly Violation[]
-  /** Requests that the edge rejected or left open as announced: 503 with `Retry-After`, 502 and 504 with its own code. */
+  /**
+   * Requests that the edge rejected or left open as announced: 503 with `Retry-After`, 502 and 504 with its own code; and writes
+   * to a replica that was killed, of which HAProxy closes the connection, because it must not send them to another one.
+   */
   readonly sheds: number
   /** Writes that reached a node although they were refused, or twice: see `checkWrites`. */
   readonly wrongWrites: readonly string[]
@@ -176,13 +179,20 @@ async function underLoad(stage: ChaosStage, options: LoadOptions): Promise<Omit<
   const { plan, seed, onFault, interval, v4Url } = options
   const counted = { all: 0, right: 0, sheds: 0 }
   const failures: string[] = []
-  const judge = (status: number, received: Outcome['headers'], text: string): string | undefined => {
+  let fault = ''
+  const judge = (
+    status: number,
+    received: Outcome['headers'],
+    text: string,
+    method: Outcome['method'] = 'GET',
+  ): string | undefined => {
     counted.all += 1
     if (status === 200 && SUCCESS.test(text)) {
       counted.right += 1
       return undefined
     }
-    if (isAnnounced(status, received, text)) counted.sheds += 1
+    const isKilled = fault === 'replica killed' && method === 'PUT' && status === 0
+    if (isKilled || isAnnounced(status, received, text)) counted.sheds += 1
     else failures.push(`${new Date().toISOString()} ${status} ${text.slice(0, 200)}`)
     return `${status}`
   }
@@ -204,7 +214,7 @@ async function underLoad(stage: ChaosStage, options: LoadOptions): Promise<Omit<
     unwritten: UNWRITTEN,
     onOutcome: (outcome) => {
       writeLog.add(outcome)
-      judge(outcome.status, outcome.headers, outcome.text)
+      judge(outcome.status, outcome.headers, outcome.text, outcome.method)
     },
     enough: () => over,
   })
@@ -221,10 +231,12 @@ async function underLoad(stage: ChaosStage, options: LoadOptions): Promise<Omit<
   // On a busy machine, the first fault would find nothing stored.
   await eventually(() => counted.right >= RIGHT_BEFORE_FAULTS, PATIENCE_MS)
   const begin = performance.now()
-  for (const fault of plan) {
-    await wait(fault.pause)
-    onFault(fault, (performance.now() - begin) / 1000)
-    await chaosFaults[fault.name]?.(stage, fault.ms, fault.target)
+  for (const planned of plan) {
+    await wait(planned.pause)
+    onFault(planned, (performance.now() - begin) / 1000)
+    fault = planned.name
+    await chaosFaults[fault]?.(stage, planned.ms, planned.target)
+    fault = ''
   }
   await wait(1000)
   over = true
