@@ -68,6 +68,9 @@ const LOGIN_MS = 150
 const MAX_FLIGHT_WAITS = 40
 /** Logins that wait. Each waits for each one before it. */
 const MAX_WAITING = 64
+const MINUTE_MS = 60_000
+/** Accounts whose tokens end within a minute, from which on all tokens of release 5.0 are replaced. */
+const ENDED_ACCOUNTS = 3
 /** How long refused credentials are remembered: the first time, and at most. Each further refusal doubles the time. */
 const REFUSAL_MEMORY_MS = 5_000
 const MAX_REFUSAL_MEMORY_MS = 60_000
@@ -81,6 +84,8 @@ export class TokenCache {
   readonly #turns: Semaphore
   /** Logins that wait for their turn. */
   #waiting = 0
+  /** Accounts whose token the node has refused in the last minute. Release 5.0 only. */
+  readonly #endedAt = new Map<string, number>()
 
   constructor(options: TokenCacheOptions) {
     this.#options = options
@@ -116,7 +121,19 @@ export class TokenCache {
   /** Removes a token that its node has refused. */
   drop({ key }: Account, token: Token): void {
     const record = this.#records.get(key)
-    if (record?.token === token) record.token = undefined
+    if (record?.token !== token) return
+    record.token = undefined
+    if (isRelease5(this.#options.release())) this.#noteEnded(key)
+  }
+
+  /** If tokens of several accounts have ended past the edge, most likely all have: release 5.0 answers ten such calls a minute. */
+  #noteEnded(key: string): void {
+    const now = this.#options.clock.elapsed()
+    for (const [other, at] of this.#endedAt) if (now - at >= MINUTE_MS) this.#endedAt.delete(other)
+    this.#endedAt.set(key, now)
+    if (this.#endedAt.size < ENDED_ACCOUNTS) return
+    this.#endedAt.clear()
+    for (const record of this.#records.values()) record.token = undefined
   }
 
   /** Removes a token that its node refused right after it was issued. The next login is sent later. */

@@ -32,8 +32,8 @@ export interface V4Node {
   readonly calls: { readonly method: string; readonly url: string; readonly token: string }[]
   /** The headers of all other requests. */
   readonly headers: IncomingMessage['headers'][]
-  /** Ends all tokens, as a log-out or a change of roles does. */
-  revoke(): void
+  /** Ends all tokens, or those of a user, as a log-out or a change of roles does. */
+  revoke(user?: string): void
 }
 
 /** Starts a node with the user `edge`, whose password is `pass`. `now`: the time of the test, for `logins`. */
@@ -52,7 +52,9 @@ export async function v4Node(t: Test, now: () => number = () => performance.now(
     logins: [],
     calls: [],
     headers: [],
-    revoke: () => tokens.clear(),
+    revoke: (user) => {
+      for (const [token, name] of tokens) if (user === undefined || name === user) tokens.delete(token)
+    },
   }
   return node
 
