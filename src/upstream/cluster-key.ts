@@ -48,10 +48,9 @@ export async function withoutClusterKey(
 /** The rest of the text stays as the node wrote it. */
 function maskJson(bytes: Buffer): string {
   const items = ownField(ownField(parseJson(bytes), 'data'), 'affected_items')
-  const keys = (Array.isArray(items) ? items : []).flatMap((item) => [
-    ownText(item, 'key'),
-    ownText(ownField(item, 'cluster'), 'key'),
-  ])
+  // A file may have several sections of the cluster, which are a list then.
+  const sections = (Array.isArray(items) ? items : []).flatMap((item) => [item, ownField(item, 'cluster')].flat())
+  const keys = sections.map((section) => ownText(section, 'key'))
   return keys.reduce<string>(
     (text, key) => (key ? text.replaceAll(JSON.stringify(key), JSON.stringify(MASK)) : text),
     bytes.toString(),

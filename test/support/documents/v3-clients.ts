@@ -13,11 +13,12 @@ Release 5.0 of the manager has an API on the master only, and half of the operat
 \`api_version\` of \`GET /\`, with \`cluster.layout: v4\` or \`auto\`.
 
 - **Nodes.** \`cluster.nodes\` needs the master only. Requests for workers go through it, and nothing fails over to a worker.
-  Remove the addresses of workers after the upgrade.
+  Addresses of workers that are left in the settings are not used after the upgrade.
 - **Upgrade.** While the master has 5.0 and other nodes answer as 4.14, writes are refused (939). Reads go to the master; a
   worker of 4.14 answers what the master no longer has.
 - **Logins** are sent one at a time. Wrong ones add up for as long as logins come less than 300 s apart. The edge sends at
   most eight wrong ones a minute. If the node blocks the address, no login is sent for 300 s; calls with a token go on.
+  If the tokens of three users end past the edge within a minute, it logs all users in again.
 - **The key of the cluster** is \`*****\` for callers without \`files:write\`.
 - **Agents** lack \`manager\`, \`node_name\`, \`group_config_status\`, \`configSum\`, \`mergedSum\`, \`os.build\`, \`os.codename\` and
   \`os.uname\`; there is no agent 000. An agent below 5.0 is not restarted (1761).

@@ -116,6 +116,42 @@ t.test('before the release is known, the key is masked', async (t) => {
   t.notMatch(response.kind === 'envelope' && response.body.toString(), KEY)
 })
 
+t.test('two sections of the cluster', async (t) => {
+  const node = await fakeNode(t, ofRelease5(rows([{ cluster: [{ name: 'a' }, local] }])))
+  const cluster = clusterOf(t, node.url, { layout: 'v4' })
+  await cluster.contacts.probe('master')
+  const response = await handlerOf(cluster)(
+    edgeRequest('GET', '/manager/configuration', { caller: { name: 'ann', permissions: readsSecrets } }),
+  )
+  t.notMatch(response.kind === 'envelope' && response.body.toString(), KEY)
+})
+
+for (const [path, query] of [
+  ['/manager/configuration', { section: 'cluster' }],
+  ['/manager/files', { path: 'etc/ossec.conf' }],
+] as const) {
+  t.test(`v3 clients, ${path}`, async (t) => {
+    const node = await fakeNode(
+      t,
+      ofRelease5((request, response) => {
+        if (!request.url?.includes('raw=true')) rows([{ cluster: local }])(request, response)
+        else response.writeHead(200, { 'content-type': 'application/xml' }).end(file)
+      }),
+    )
+    const cluster = clusterOf(t, node.url, { layout: 'v4' })
+    await cluster.contacts.probe('master')
+    const read = async (permissions: readonly string[]) => {
+      const response = await handlerOf(cluster)(
+        edgeRequest('GET', path, { query, caller: { name: 'ann', permissions } }),
+      )
+      return response.kind === 'envelope' ? response.body.toString() : ''
+    }
+    t.match(await read(readsSecrets), /\*{5}/)
+    t.notMatch(await read(readsSecrets), KEY)
+    t.match(await read(mayChange), KEY)
+  })
+}
+
 t.test('v3 clients get it masked too', async (t) => {
   const node = await fakeNode(t, ofRelease5(rows([local])))
   const cluster = clusterOf(t, node.url, { layout: 'v4', discover: true })
