@@ -94,7 +94,7 @@ export const v4Contract: Dialect = {
 }
 
 /**
- * Throws the 404 of a release that lacks the operation. The border has refused it, unless the release was not known there yet,
+ * Throws the 404 of a release, such as 5.0, that lacks the operation. The border has refused it, unless the release was not known there yet,
  * as before the first login of a user, or other nodes have the operation.
  */
 async function checkRelease(request: EdgeRequest, node: string, tools: DialectTools): Promise<void> {
@@ -111,7 +111,7 @@ function refuseGone({ releases = {}, replacedBy }: V4Endpoint, release: string |
   throw isRelease5(release) && releases.until ? goneProblem(releases.until, replacedBy) : notFoundProblem()
 }
 
-/** Throws what `checkRelease` throws if the node lacks the path because it was upgraded since its release was read. */
+/** Throws what `checkRelease` throws if the node lacks the path because it has release 5.0 since its release was read. */
 async function checkUnknown(result: NodeResult, request: EdgeRequest, tools: DialectTools): Promise<void> {
   const { endpoint } = request
   if (!result.ok || result.response.status !== NOT_FOUND || endpoint.contract === 'v3') return

@@ -3,6 +3,7 @@
 import { isForTestsOnly, MAX_FILE_LINES, MAX_FUNCTION_LINES, ofOneRoom, shapeOf } from './code-shape.ts'
 import { lengthOf } from './documents/length.ts'
 import { documents, isGenerated } from './documents/list.ts'
+import { MAX_RELEASE_5_LINES, release5Lines } from './release-5-code.ts'
 import { readOptions } from './script-options.ts'
 import { sizesOf } from './tree-sizes.ts'
 
@@ -28,6 +29,11 @@ for (const folder of ['src', 'src without layouts', 'test', 'packages'] as const
   row(`lines in ${folder}`, now.lines[folder], before?.lines[folder])
 for (const kind of ['settings', 'metrics', 'commands', 'routes'] as const)
   row(kind, now.names[kind].length, before?.names[kind].length)
+
+const ofRelease5 = release5Lines('.')
+const linesOfRelease5 = [...ofRelease5.values()].reduce((sum, lines) => sum + lines, 0)
+console.log(`\n${linesOfRelease5} lines of src for release 5.0 that are not data (at most ${MAX_RELEASE_5_LINES}):`)
+for (const [path, lines] of ofRelease5) console.log(`  ${lines} ${path}`)
 
 const shape = shapeOf('.')
 const withoutReason = shape.longFiles.filter(({ reason }) => reason === undefined)

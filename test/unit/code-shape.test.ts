@@ -1,5 +1,6 @@
 import t from 'tap'
 import { isForTestsOnly, MAX_FUNCTION_LINES, ofOneRoom, shapeOf } from '../support/code-shape.ts'
+import { MAX_RELEASE_5_LINES, release5Lines } from '../support/release-5-code.ts'
 
 /** Exports that only tests use, each with its reason. */
 const FOR_TESTS: Readonly<Record<string, string>> = {
@@ -28,4 +29,12 @@ t.test('core has nothing that one room alone uses', async (t) => {
 
 t.test(`a function of the edge has at most ${MAX_FUNCTION_LINES} lines`, async (t) => {
   t.strictSame(longFunctions, [])
+})
+
+t.test(`release 5.0 of the manager takes at most ${MAX_RELEASE_5_LINES} lines that are not data`, async (t) => {
+  const lines = release5Lines('.')
+  for (const path of ['src/upstream/cluster-key.ts', 'src/upstream/kinds.ts', 'src/layouts/v4-contract.ts'])
+    t.ok(lines.has(path), path)
+  const sum = [...lines.values()].reduce((all, each) => all + each, 0)
+  t.ok(sum > 200 && sum <= MAX_RELEASE_5_LINES, `${sum} lines`)
 })

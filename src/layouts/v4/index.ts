@@ -54,7 +54,7 @@ function askOnce(conversation: Conversation, translation: Translation): Promise<
 }
 
 /**
- * Throws 938 for what the release of the node no longer has. Nothing is sent to the node but the question for its release, if
+ * Throws 938 for what release 5.0, if the node has it, no longer has. Nothing is sent to the node but the question for its release, if
  * that was never read and decides about the call.
  */
 async function checkRelease(conversation: Conversation): Promise<void> {
