@@ -16,12 +16,13 @@ const KEY = 'a1'.repeat(32)
 
 /**
  * Logs each user in at each node once, and again where the recording goes on after the end of a token. `passTime`: called
- * after a login, so that what follows is later.
+ * after a login, so that what follows is later. `front`: the URL of all requests; absent: those of the nodes.
  */
-export function createClient(simulator: Simulator, passTime: () => void): Client {
+export function createClient(simulator: Simulator, passTime: () => void, front?: string): Client {
   const tokens = new Map<string, string>()
   // The recording of release 5.0 names the only node with an API by its type.
-  const urlOf = (name: string) => simulator.nodes.find((node) => node.name === name || node.type === name)?.url ?? ''
+  const urlOf = (name: string) =>
+    front ?? simulator.nodes.find((node) => node.name === name || node.type === name)?.url ?? ''
   const logIn = async (user: string, node: string) => {
     const url = `${urlOf(node)}/security/user/authenticate?raw=true`
     const { status, text } = await call(url, 'POST', { authorization: basic(user, PASSWORD) })
@@ -64,7 +65,8 @@ export function createClient(simulator: Simulator, passTime: () => void): Client
       const response = await askOnce(exchange)
       const { user, node, request } = exchange
       // The token of this user is from before the changes of its roles and its password.
-      if (request.method === 'POST' && request.body?.includes('"probe0"')) await logIn(PROBE, 'master')
+      if (request.method === 'POST' && response.status === 200 && request.body?.includes('"probe0"'))
+        await logIn(PROBE, 'master')
       if (response.status !== 401 || exchange.response.status === 401) return response
       if (user === null) {
         await logIn(PROBE, 'master')

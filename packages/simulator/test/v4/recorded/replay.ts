@@ -29,6 +29,8 @@ export interface Recording {
   readonly cluster?: RecordedCluster
   /** Called before each exchange, for what happened to the cluster. */
   prepare?(exchange: ContractExchange, simulator: Simulator): Promise<void>
+  /** Starts what the client asks in place of the nodes. Resolves to its URL. */
+  front?(simulator: Simulator): Promise<string>
 }
 
 /** The first lines were recorded when the cluster had other users. */
@@ -56,7 +58,8 @@ const DETERMINISTIC = /^(?:GET|POST|PUT|DELETE) \/(?:security|(?:experimental\/)
 
 const RELEASES_4: Recording = { exchanges: recordedContract(), parts: PARTS }
 
-export async function replay({ exchanges, parts, cluster, prepare }: Recording = RELEASES_4): Promise<Replayed> {
+export async function replay(recording: Recording = RELEASES_4): Promise<Replayed> {
+  const { exchanges, parts, cluster, prepare } = recording
   const differences: Difference[] = []
   const thrown: unknown[] = []
   let from = 0
@@ -67,9 +70,10 @@ export async function replay({ exchanges, parts, cluster, prepare }: Recording =
     const simulator = await startRecordedCluster(exchanges, () => new Date(now), cluster)
     try {
       await createAccounts(simulator, exchanges, users)
-      const client = createClient(simulator, () => {
+      const passTime = () => {
         now += 1
-      })
+      }
+      const client = createClient(simulator, passTime, await recording.front?.(simulator))
       for (const exchange of part) {
         const { line, operation, request } = exchange
         now += PACE_MS
