@@ -3,10 +3,13 @@ import type { SimNode, World } from '../model.ts'
 /** Release 5.0 in the order of the minor versions of releases 4, after all of them. */
 export const RELEASE_5 = 50
 
+/** The last minor version of releases 4. */
+const NEWEST_OF_4 = 14
+
 /** Returns the place of a release in their order: 5 for `4.5.4`, 50 for `5.0.0`. Any other text stands for the newest of releases 4. */
 export function minorOf(version: string): number {
   const [, major, minor] = /^v?([45])\.(\d+)/.exec(version) ?? []
-  return minor === undefined ? RELEASE_5 - 1 : Number(minor) + (major === '5' ? RELEASE_5 : 0)
+  return minor === undefined ? NEWEST_OF_4 : Number(minor) + (major === '5' ? RELEASE_5 : 0)
 }
 
 /** Returns the release as links to its documentation have it: `4.5`. Undefined: any other text. */
