@@ -15,31 +15,25 @@ export interface CancelSignal {
  */
 export class Cancellation implements CancelSignal {
   readonly signal: CancelSignal = this
+  aborted = false
+  reason: unknown = undefined
   readonly #listeners = new Set<() => void>()
-  #abortion: { readonly reason: unknown } | undefined
-
-  get aborted(): boolean {
-    return this.#abortion !== undefined
-  }
-
-  get reason(): unknown {
-    return this.#abortion?.reason
-  }
 
   throwIfAborted(): void {
-    if (this.#abortion !== undefined) throw this.#abortion.reason
+    if (this.aborted) throw this.reason
   }
 
   /** Calls the listeners, once. */
   abort(reason: unknown = new DOMException('This operation was aborted', 'AbortError')): void {
-    if (this.#abortion !== undefined) return
-    this.#abortion = { reason }
+    if (this.aborted) return
+    this.aborted = true
+    this.reason = reason
     for (const listener of this.#listeners) listener()
     this.#listeners.clear()
   }
 
   addEventListener(_: 'abort', listener: () => void): void {
-    if (this.#abortion === undefined) this.#listeners.add(listener)
+    if (!this.aborted) this.#listeners.add(listener)
   }
 
   removeEventListener(_: 'abort', listener: () => void): void {

@@ -184,7 +184,8 @@ export function createAdmission({ authenticator, managerVersion, contract, refus
     request.query = query
     if (permission !== '') return requirePermission(edge.caller, permission)
     const endpoint = contract.served(found, request.method, url)
-    if (contract.comparesAppVersion) checkAppVersion(headers['wazuh-app-version'], managerVersion)
+    const appVersion = headers['wazuh-app-version']
+    if (appVersion !== undefined && contract.comparesAppVersion) checkAppVersion(appVersion, managerVersion)
     authorise(edge.caller, { endpoint, query })
     if ('body' in endpoint || headers['content-encoding'] !== undefined) contract.checkContentHeaders(headers, endpoint)
     const refused = mayHaveLargeBody(headers) ? await refusalByRights?.(edge.caller, endpoint) : undefined
@@ -223,8 +224,7 @@ const VERSION = /^v?([0-9]{1,4})\.([0-9]{1,4})\.[0-9]{1,4}$/
  * errors 801 and 802). The edge compares with the version that the nodes report (`3.11.5`, `Wazuh v3.11.5`). Where there
  * is none to compare with, only malformed headers are rejected.
  */
-function checkAppVersion(header: string | string[] | undefined, managerVersion: () => string | undefined): void {
-  if (header === undefined) return
+function checkAppVersion(header: string | string[], managerVersion: () => string | undefined): void {
   const app = typeof header === 'string' ? VERSION.exec(header) : null
   if (app === null) throw new EdgeError(801)
   const manager = VERSION.exec(managerVersion()?.split(' ').at(-1) ?? '')

@@ -57,7 +57,7 @@ interface RequestParts extends ReadParts {
 
 export function toEdgeRequest(url: ValidatedUrl, parts: RequestParts): EdgeRequest {
   const { endpoint } = url
-  return endpoint.method === 'GET' ? toEdgeRead(endpoint, url, parts) : new ClientWrite(endpoint, url, parts)
+  return endpoint.method === 'GET' ? new ClientRead(endpoint, url, parts) : new ClientWrite(endpoint, url, parts)
 }
 
 export function toEdgeRead(endpoint: ReadEndpoint, url: ValidatedUrl, parts: ReadParts): EdgeRead {

@@ -110,6 +110,8 @@ function eventOf(request: FastifyRequest, reply: FastifyReply, message?: Request
   const { edge, raw, routeOptions } = request
   const endpoint = routeOptions.config?.endpoint
   const errorCode = (raw.rejectedWith ?? edge.error)?.code
+  const { route, group } = eventNamesOf(endpoint)
+  const { cache, fetchTime, cacheStatus, age } = cacheFields(edge.response)
   const endedAt = performance.now()
   return {
     at: Date.now(),
@@ -117,12 +119,16 @@ function eventOf(request: FastifyRequest, reply: FastifyReply, message?: Request
     requestId: request.id,
     method: methodLabel(request.method),
     sentMethod: request.method,
-    ...eventNamesOf(endpoint),
+    route,
     path: endpoint === undefined ? shownPath(raw.url) : undefined,
+    group,
     status: raw.rejectedWith?.status ?? (reply.raw.headersSent ? reply.statusCode : 0),
     ms: endedAt - edge.startedAt,
     bytes: bytesSent(request, reply),
-    ...cacheFields(edge.response),
+    cache,
+    fetchTime,
+    cacheStatus,
+    age,
     errorCode,
     caller: edge.caller?.name,
     client: edge.clientAddress,

@@ -60,8 +60,13 @@ export function requestLog({ log, logTo }: LogLines): RequestEventListener {
   }
 }
 
+let second = { start: Number.NaN, text: '' }
+
+/** The text of a second is made once. */
 function isoTime(at: number): string {
-  return new Date(at).toISOString()
+  const ms = at % 1000
+  if (second.start !== at - ms) second = { start: at - ms, text: new Date(at).toISOString().slice(0, -4) }
+  return `${second.text}${String(ms).padStart(3, '0')}Z`
 }
 
 type RequestFields = Pick<RequestEvent, 'method' | 'route' | 'status'>

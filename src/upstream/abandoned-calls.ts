@@ -24,7 +24,7 @@ interface AbandonedCallListeners {
 
 /** Watches a call that waits, until the returned function is called. Calls a listener at once if no client is connected. */
 export function watchAbandonment(
-  { presence }: Pick<NodeCall, 'presence'>,
+  { presence }: { readonly presence?: NodeCall['presence'] | undefined },
   listeners: AbandonedCallListeners,
 ): () => void {
   if (presence === undefined) return () => undefined

@@ -13,7 +13,7 @@ export const queue =
   (next) =>
   async (call) => {
     const { clock, agentReads } = parts
-    const span = startQueueSpan(call)
+    const span = call.trace && startQueueSpan(call)
     const arrival = clock()
     const deadline = startDeadline(call.timeout, call.signal, clock)
     const read = call.agentData === undefined ? undefined : agentReads.open(call.agentData)

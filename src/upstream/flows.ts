@@ -71,12 +71,10 @@ export class Flows {
     const caller = of ? this.#get(`${of.party} ${of.connection}`, 'client', party) : this.#get(call.caller, 'edge')
     if (of?.isBulk) caller.recent = Math.max(caller.recent, BURST_MS)
     const isRefresh = call.presence?.isAwaited === false && !isBulkFlow(caller)
-    const ownerOf = () => {
-      if (party === undefined) return caller
-      if (call.presence !== undefined && isShared(call.presence)) return this.#get(party.name, 'shared', party)
-      return isRefresh ? this.#get(party.name, 'refresh') : caller
-    }
-    const owner = ownerOf()
+    let owner = caller
+    if (party !== undefined && call.presence !== undefined && isShared(call.presence))
+      owner = this.#get(party.name, 'shared', party)
+    else if (party !== undefined && isRefresh) owner = this.#get(party.name, 'refresh')
     const page = owner.kind === 'client' ? pageOf(call.path) : undefined
     const isWalk = page !== undefined && page.list === owner.page?.list && page.offset > owner.page.offset
     if (page !== undefined) owner.page = page

@@ -82,9 +82,10 @@ export function forward(options: ForwardOptions): Handler {
       const { endpoint, caller } = request
       if (response !== undefined && endpoint.listsNodes !== undefined) options.onNodeList?.(request, response)
       // An answer to a call with the caller's own token shows that the node accepts the token.
-      if (response?.status === 200 && !isAnsweredByNodeCache(endpoint)) caller.nodeToken?.noteAnswer?.()
+      if (caller.nodeToken && response?.status === 200 && !isAnsweredByNodeCache(endpoint))
+        caller.nodeToken.noteAnswer?.()
       if (translated.ok) {
-        const answer = withAge(translated.response, age)
+        const answer = age === 0 ? translated.response : withAge(translated.response, age)
         return (noted ?? shared)?.addAge?.(answer) ?? answer
       }
       const node = response?.node ?? ''
@@ -106,7 +107,7 @@ function resultOfNoted({ late, calls }: LateAnswer, call: NodeCall): NodeResult 
 
 /** Adds the greatest age with which a response of a node arrived, in milliseconds. */
 function withAge(response: EdgeResponse, age: number): EdgeResponse {
-  if (age === 0 || response.kind === 'file') return response
+  if (response.kind === 'file') return response
   const { origin } = response
   if (origin.kind === 'node') return { ...response, origin: { ...origin, age } }
   return 'oldestPartAge' in origin ? { ...response, origin: { ...origin, oldestPartAge: age } } : response

@@ -23,8 +23,9 @@ export type Acquisition = { readonly ok: true } | Rejection
 export type LimitedCall = Pick<NodeCall, 'priority' | 'caller' | 'flow' | 'path' | 'endpoint' | 'presence'>
 
 /** A call that waits for a slot or has one. `priority`: `bulk` for reads of a flow that is bulk. */
-interface EnteredCall extends FlowCall, Queueable, Pick<NodeCall, 'endpoint' | 'presence'> {
+interface EnteredCall extends FlowCall, Queueable, Pick<NodeCall, 'endpoint'> {
   flow: Flow
+  readonly presence: NodeCall['presence'] | undefined
 }
 
 interface QueuedCall extends EnteredCall {
@@ -168,15 +169,10 @@ export class ConcurrencyLimiter {
   }
 
   #enter(call: LimitedCall): EnteredCall {
-    const inFlow = this.#flows.enter(call, this.#options.clock())
-    const { priority, endpoint, presence } = call
-    const isBulk = priority === 'interactive' && isBulkFlow(inFlow.flow)
-    const entered = {
-      ...inFlow,
-      priority: isBulk ? ('bulk' as const) : priority,
-      endpoint,
-      ...(presence && { presence }),
-    }
+    const { flow, owner, party, charged } = this.#flows.enter(call, this.#options.clock())
+    const { endpoint, presence } = call
+    const priority = call.priority === 'interactive' && isBulkFlow(flow) ? 'bulk' : call.priority
+    const entered = { flow, owner, party, charged, priority, endpoint, presence }
     this.#entered.set(call, entered)
     return entered
   }
@@ -184,12 +180,8 @@ export class ConcurrencyLimiter {
   #leave(call: LimitedCall, entered: EnteredCall, nodeTime: number): void {
     this.#entered.delete(call)
     this.#flows.leave(entered, nodeTime, this.#options.clock())
-    this.#demote(entered)
-  }
-
-  /** The flow may be bulk now. */
-  #demote({ flow }: EnteredCall): void {
-    if (isBulkFlow(flow)) this.#queue.demote(flow)
+    // The flow may be bulk now.
+    if (isBulkFlow(entered.flow)) this.#queue.demote(entered.flow)
   }
 
   #acquire(call: EnteredCall, deadline: Deadline): Promise<Acquisition> {
@@ -281,12 +273,12 @@ export class ConcurrencyLimiter {
     this.#calls += 1
     if (call.priority === 'bulk') this.#bulkCalls += 1
     this.#flows.start(call, this.expectedTime(call.endpoint))
-    this.#demote(call)
+    if (isBulkFlow(call.flow)) this.#queue.demote(call.flow)
     this.#budget()?.take(call.priority)
   }
 
   #startQueued(): void {
-    this.#rejectLateBulk()
+    if (this.#queue.sizes.bulk > 0) this.#rejectLateBulk()
     while (this.#queue.sizes.all > 0 && this.#calls < this.usable) {
       const next = this.#queue.takeNext(this.#isAllowed)
       if (next === undefined) break
@@ -300,7 +292,6 @@ export class ConcurrencyLimiter {
 
   /** A long queue answers no call earlier than a short one. */
   #rejectLateBulk(): void {
-    if (this.#queue.sizes.bulk === 0) return
     const now = this.#options.clock()
     const isLate = ({ queuedAt, timeout }: QueuedCall) => now - queuedAt >= this.#bulkSojourn(timeout)
     for (const call of this.#queue.takeAll('bulk', isLate)) {

@@ -56,8 +56,9 @@ function copiesOf(request: EdgeRequest): CopyState {
 /** The available workers. Requests start with different ones, so that the load of a failed node spreads over all. */
 function workersInTurn({ requestId }: EdgeRequest, view: ClusterView): readonly NodeInfo[] {
   const workers = view.nodes().filter(({ type, name }) => type === 'worker' && isReachable(name, view))
+  if (workers.length < 2) return workers
   const sum = [...requestId].reduce((total, char) => total + char.charCodeAt(0), 0)
-  const start = sum % Math.max(1, workers.length)
+  const start = sum % workers.length
   return [...workers.slice(start), ...workers.slice(0, start)]
 }
 

@@ -16,7 +16,7 @@ export type Stack = Readonly<Record<'call' | 'login' | 'probe', Send>>
 
 export function createStack(parts: StackParts): Stack {
   const probe = compose([countCall(parts)], parts.transport.send)
-  const login = compose([refuseDrained(parts), eject(parts), queue(parts), retryOnce(parts), traceAttempt], probe)
+  const login = compose([eject(parts), queue(parts), retryOnce(parts), traceAttempt], probe)
   const call = compose(
     [sendLateAgain(parts), limitPassedOn(parts), requireLayout(parts), observeLayout(parts), authorise(parts)],
     login,
@@ -39,7 +39,7 @@ const requireLayout =
   (parts: StackParts): Layer =>
   (next) =>
   (call) => {
-    const failure = failureOfUnknownLayout(parts, call)
+    const failure = parts.layout.value === undefined ? failureOfUnknownLayout(parts, call) : undefined
     return failure === undefined ? next(call) : Promise.resolve(failure)
   }
 
@@ -87,17 +87,13 @@ const authorise =
   (call) =>
     tokens()?.call(call) ?? next(call)
 
-const refuseDrained =
-  (parts: StackParts): Layer =>
-  (next) =>
-  (call) =>
-    parts.drained.has(parts.node) ? Promise.resolve(reject(parts, call, DRAINED)) : next(call)
-
+/** Rejects calls to a node that an operator has drained, or that is ejected for this call. */
 const eject =
   (parts: StackParts): Layer =>
   (next) =>
   (call) => {
-    const { health } = parts
+    const { health, drained, node } = parts
+    if (drained.has(node)) return Promise.resolve(reject(parts, call, DRAINED))
     const admission = health.admit(call)
     if (!admission.ok) {
       startQueueSpan(call)?.end({ fault: admission.fault })
