@@ -17,6 +17,13 @@ export const ways = [
   { name: 'v4 contract', contract: 'v4', layout: 'v4', distribution: 'manager' },
 ] as const
 
+export const MEASURE = 'run "npm run bench:fleet -- --prices --write docs/read-prices.md"'
+
+/** Returns the reads that docs/read-prices.md lists, with their cells. Each other read costs one call. */
+export function pricedReads(page: string): readonly (readonly [path: string, cells: readonly string[]])[] {
+  return [...page.matchAll(/^\| `(.+)` \| (.+) \|$/gm)].map(([, path = '', cells = '']) => [path, cells.split(' | ')])
+}
+
 export type Way = (typeof ways)[number]
 
 /** Values for the names in paths of reads. */
