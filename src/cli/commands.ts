@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { EXIT_CODES } from '../server/exit.ts'
 import { addedCommands } from './added-commands.ts'
 import { addNotes } from './help.ts'
-import { parseInteger } from './terminal.ts'
+import { NO_FILE, parseInteger, printError } from './terminal.ts'
 
 const config = ['--config <file>', 'configuration file (YAML); default: the file named by EDGE_CONFIG'] as const
 const usersFile = ['--file <file>', 'the users file (access.users)', 'users'] as const
@@ -30,6 +30,7 @@ async function startFromFile(file: string | undefined): Promise<number> {
   if (loaded.ok) {
     return (await import('../server.ts')).run(loaded.config, { ...loaded, load: () => loadConfig({ file }) })
   }
+  if (loaded.file === undefined) printError(NO_FILE)
   for (const fault of loaded.faults) process.stderr.write(`${fault}\n`)
   return EXIT_CODES.configuration
 }

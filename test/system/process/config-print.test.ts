@@ -38,7 +38,9 @@ t.test('config print shows effective values with their origin, and masks secrets
   t.match(wrong.err, /nothing\.yaml.*cannot be read \(ENOENT\)/)
 })
 
-t.test('without a configuration file, the command reports that it has read none', async (t) => {
+const NO_FILE = /^no configuration file was read; name one with --config or EDGE_CONFIG$/m
+
+t.test('without a configuration file, the command and a start report that they have read none', async (t) => {
   const env = {
     EDGE_CLUSTER_NODES: '[{ name: n1, type: master, url: "http://127.0.0.1:1" }]',
     EDGE_CLUSTER_CREDENTIALS_MODE: 'passthrough',
@@ -47,6 +49,9 @@ t.test('without a configuration file, the command reports that it has read none'
   for (const [name, [variables, code]] of Object.entries(rows)) {
     const ended = await result(t, ['config', 'print'], { env: variables })
     t.equal(ended.code, code, `${name}: ${ended.err}`)
-    t.match(ended.err, /^no configuration file was read; name one with --config or EDGE_CONFIG$/m, name)
+    t.match(ended.err, NO_FILE, name)
   }
+  const started = await result(t, ['start'])
+  t.equal(started.code, 2)
+  t.match(started.err, NO_FILE)
 })
