@@ -67,7 +67,7 @@ function ReplicaRow({ row: { name, version, ready, draining, rates, nodes, ago }
       <td class="number">{formatRate(rates.callsPerSecond)}/s</td>
       <td class="number">{formatCount(inFlightOf(nodes))}</td>
       <td>{describeNodes(nodes)}</td>
-      <td class="number">{ago === undefined ? 'now' : `${formatAge(ago)} ago`}</td>
+      <td class="number">{ago === undefined || ago < 1000 ? 'now' : `${formatAge(ago)} ago`}</td>
     </tr>
   )
 }
