@@ -81,7 +81,7 @@ function subjectOf(name: Collection): Subject {
   if (table) return databaseSubject(name, source, table)
   if (!collection) {
     throw new Error(
-      `no oracle for the source ${name}: add it to tables.ts (an inventory: test/support/engine/tables.ts)`,
+      `no oracle for the source ${name}: add it to tables.ts or, of rows in memory, to arrays.ts (an inventory: test/support/engine/tables.ts)`,
     )
   }
   return {
