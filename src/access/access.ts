@@ -6,6 +6,7 @@ import type { Caller } from '../core/request.ts'
 import type { SettingDigests } from '../core/settings.ts'
 import type { Clock } from '../core/timing.ts'
 import type { NameAndPassword } from '../core/values.ts'
+import type { CheckLimits } from './login-queue.ts'
 import type { CustomRoles, RoleAssignment } from './roles.ts'
 import type { ExternalIssuerSettings } from './token-issuers.ts'
 import type { VerifyOwnSignature } from './tokens.ts'
@@ -50,8 +51,8 @@ export interface AccessOptions {
 export interface PassthroughUsers {
   readonly verify: VerifyPassword
   readonly role: string
-  /** Checks at the same time. Absent: two, since a node answers four or five calls per second. */
-  readonly concurrentChecks?: number
+  /** Absent: two checks at the same time, since a node answers four or five calls per second. */
+  readonly checks?: CheckLimits
 }
 
 export type AuthFailure =

@@ -21,6 +21,7 @@ import { createPasswordVerifier, type Users, watchUsers } from './users-file.ts'
 
 /** Each hash occupies a thread of libuv's pool of four, which file reads need too. */
 const MAX_CONCURRENT_HASHES = Math.min(3, availableParallelism())
+const MAX_QUEUED_HASHES = 64
 /** `operations.signIn.lifetime` allows no more. */
 const MAX_SESSION_MS = 24 * 3_600_000
 
@@ -50,7 +51,7 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
   const passwords = createPasswordLogins(options, {
     verifyPassword: createPasswordVerifier(users),
     credentialVersion: users.hashOf,
-    concurrency: MAX_CONCURRENT_HASHES,
+    limits: { concurrency: MAX_CONCURRENT_HASHES, maxQueued: MAX_QUEUED_HASHES },
   })
   logins = passwords
   const issuers = { get: (name: string) => (name === tokens.issuer ? own : external.get(name)) }

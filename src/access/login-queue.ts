@@ -2,22 +2,31 @@
 import { Semaphore, type SlotWait } from '../core/semaphore.ts'
 import { LOGIN_RANKS, type LoginRank } from './login-attempts.ts'
 
-/**
- * Limits concurrent password checks. Each rank has a lane, which the others cannot fill. `concurrency`: checks that run at the
- * same time; `maxQueued`: checks that wait, for each lane.
- */
+export interface CheckLimits {
+  /** Checks that run at the same time. */
+  readonly concurrency: number
+  /** Checks that wait, for each lane. */
+  readonly maxQueued: number
+}
+
+/** Limits concurrent password checks. Each rank has a lane, which the others cannot fill. */
 export class LoginQueue {
-  readonly #maxQueued: number
+  readonly #limits: CheckLimits
   readonly #slots: Semaphore
 
-  constructor({ concurrency, maxQueued }: { readonly concurrency: number; readonly maxQueued: number }) {
-    this.#maxQueued = maxQueued
-    this.#slots = new Semaphore(() => concurrency, LOGIN_RANKS)
+  constructor(limits: CheckLimits) {
+    this.#limits = limits
+    this.#slots = new Semaphore(() => limits.concurrency, LOGIN_RANKS)
+  }
+
+  /** How many checks one after the other must end until those of the lane have begun. */
+  turnsBefore(lane: LoginRank): number {
+    return this.#slots.waiting(lane) / this.#limits.concurrency
   }
 
   /** Runs the check as soon as a slot is free. Returns `undefined` at once if its lane is full. */
   run<T>(check: () => Promise<T>, lane: LoginRank): Promise<T> | undefined {
-    if (!this.#slots.isFree && this.#slots.waiting(lane) >= this.#maxQueued) return undefined
+    if (!this.#slots.isFree && this.#slots.waiting(lane) >= this.#limits.maxQueued) return undefined
     return this.#runInSlot(check, this.#slots.take(lane))
   }
 

@@ -11,7 +11,7 @@ import { type Clock, systemClock } from '../core/timing.ts'
 import type { BasicCharset, NameAndPassword } from '../core/values.ts'
 import type { AccessOptions } from './access.ts'
 import { LoginAttempts, type LoginRank } from './login-attempts.ts'
-import { LoginQueue } from './login-queue.ts'
+import { type CheckLimits, LoginQueue } from './login-queue.ts'
 import type { VerifyPassword } from './users-file.ts'
 
 type LoginResult =
@@ -41,22 +41,19 @@ const MAX_REMEMBERED_USERS = 10_000
 /** Logins that wait for their delay while the whole edge is under attack. */
 const MAX_DELAYED_LOGINS = 256
 const MAX_NAME_LENGTH = 512
-const BUSY: LoginResult = { ok: false, reason: 'busy', retryAfterMs: 1000 }
+const MIN_RETRY_MS = 1000
 const WRONG: LoginResult = { ok: false, reason: 'wrong' }
 
 interface PasswordCheck extends Pick<LoginOptions, 'verifyPassword' | 'credentialVersion'> {
-  readonly concurrency: number
+  readonly limits: CheckLimits
 }
-
-/** Checks that may wait for one of the concurrent ones. */
-const MAX_QUEUED_CHECKS = 64
 
 export function createPasswordLogins(
   { clock = systemClock, limits, counters = createCounters(() => clock.elapsed()), onFailedLogin }: AccessOptions,
-  { concurrency, ...check }: PasswordCheck,
+  { limits: checkLimits, ...check }: PasswordCheck,
 ): PasswordLogins {
   const attempts = new LoginAttempts({ failedLogins: limits.failedLogins, counters })
-  const queue = new LoginQueue({ concurrency, maxQueued: MAX_QUEUED_CHECKS })
+  const queue = new LoginQueue(checkLimits)
   return new PasswordLogins({ ...check, attempts, queue, clock, onFailure: onFailedLogin })
 }
 
@@ -66,6 +63,8 @@ export class PasswordLogins {
   readonly #remembered = growingLru<string, RememberedLogin>(MAX_REMEMBERED_USERS)
   readonly #pending = new Map<string, Promise<LoginResult>>()
   #delayed = 0
+  /** Milliseconds of the last check. */
+  #checkMs = 0
 
   constructor(options: LoginOptions) {
     this.#options = options
@@ -119,7 +118,8 @@ export class PasswordLogins {
     }
     if (isRight === undefined) {
       await attempts.cancel(address, name)
-      return BUSY
+      const wait = this.#options.queue.turnsBefore(decision.rank) * this.#checkMs
+      return { ok: false, reason: 'busy', retryAfterMs: Math.max(MIN_RETRY_MS, wait) }
     }
     if (!isRight) return WRONG
     await attempts.succeed(address, name)
@@ -149,7 +149,12 @@ export class PasswordLogins {
       await sleep(delayMs)
       this.#delayed--
     }
-    return this.#options.queue.run(verify, rank)
+    return this.#options.queue.run(async () => {
+      const start = this.#options.clock.elapsed()
+      const isRight = await verify()
+      this.#checkMs = this.#options.clock.elapsed() - start
+      return isRight
+    }, rank)
   }
 
   /** The length of the name comes first: without it, `a` + `bc` and `ab` + `c` would be the same credentials. */

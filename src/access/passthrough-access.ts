@@ -9,18 +9,19 @@ import { systemClock } from '../core/timing.ts'
 import { type JsonObject, type NameAndPassword, ownField, parseBasic } from '../core/values.ts'
 import type { Access, AccessOptions, AuthResult, PassthroughUsers, Recheck } from './access.ts'
 import type { LoginAttempts } from './login-attempts.ts'
+import type { CheckLimits } from './login-queue.ts'
 import { createPasswordLogins } from './logins.ts'
 import { type CustomRoles, NO_PERMISSIONS, type RoleAssignment, type Roles, resolvePermissions } from './roles.ts'
 import type { ClaimedToken } from './stored-acceptances.ts'
 import { parseToken, SUBJECT_PATTERN } from './tokens.ts'
 
 /** A node answers four or five calls per second; half of that stays free for requests of users that are logged in. */
-const MAX_CONCURRENT_CHECKS = 2
+const CHECKS: CheckLimits = { concurrency: 2, maxQueued: 64 }
 
 /** Throws an `Error` if the role does not exist. */
 export function createPassthroughAccess(
   options: AccessOptions,
-  { verify, role, concurrentChecks = MAX_CONCURRENT_CHECKS }: PassthroughUsers,
+  { verify, role, checks = CHECKS }: PassthroughUsers,
   roles: Roles,
 ): Access {
   const { log, customRoles } = options
@@ -31,7 +32,7 @@ export function createPassthroughAccess(
   const logins = createPasswordLogins(options, {
     verifyPassword: verify,
     credentialVersion: () => undefined,
-    concurrency: concurrentChecks,
+    limits: checks,
   })
   return {
     realm: options.realm,

@@ -3,16 +3,16 @@ import { LoginAttempts } from '../../../src/access/login-attempts.ts'
 import { LoginQueue } from '../../../src/access/login-queue.ts'
 import { PasswordLogins } from '../../../src/access/logins.ts'
 import { createCounters } from '../../../src/core/counters.ts'
+import { eventually } from '../../support/eventually.ts'
 
 /** Logins against a fake check that accepts `right for NAME` once `gate` resolves. */
-function createLogins({ gate = Promise.resolve(), concurrency = 1, maxQueued = 2 } = {}) {
+function createLogins({ gates = [Promise.resolve()], concurrency = 1, maxQueued = 2 } = {}) {
   const time = { now: 0 }
   const clock = { wall: () => time.now, elapsed: () => time.now }
   const state = { checks: 0, credentialVersion: 'first' }
   const logins = new PasswordLogins({
     verifyPassword: async (name, password) => {
-      state.checks++
-      await gate
+      await gates[state.checks++ % gates.length]
       return password === `right for ${name}`
     },
     credentialVersion: () => state.credentialVersion,
@@ -40,7 +40,7 @@ t.test('right credentials are remembered for one minute, and use does not extend
 
 t.test('changed credentials are checked again, also those that were being checked', async (t) => {
   const { gate, open } = createGate()
-  const { state, logins } = createLogins({ gate })
+  const { state, logins } = createLogins({ gates: [gate] })
   const checking = logins.login('a', 'bob', 'right for bob')
   await new Promise((resolve) => setImmediate(resolve))
   state.credentialVersion = 'second'
@@ -87,7 +87,7 @@ t.test(
 
 t.test('a login that finds the queue full is busy at once, and is no failure', async (t) => {
   const { gate, open } = createGate()
-  const { logins, state } = createLogins({ gate, maxQueued: 1 })
+  const { logins, state } = createLogins({ gates: [gate], maxQueued: 1 })
   const pending = [logins.login('a', 'bob', 'right for bob'), logins.login('b', 'carol', 'right for carol')]
   for (let turn = 0; turn < 5; turn++)
     t.match(await logins.login('c', 'dave', 'x'), { ok: false, reason: 'busy', retryAfterMs: 1000 })
@@ -95,6 +95,20 @@ t.test('a login that finds the queue full is busy at once, and is no failure', a
   t.match(await Promise.all(pending), [{ ok: true }, { ok: true }])
   t.equal(state.checks, 2)
   t.match(await logins.login('c', 'dave', 'right for dave'), { ok: true }, 'not blocked')
+})
+
+t.test('a login that finds the queue full is told when those before it have begun', async (t) => {
+  const gates = Array.from({ length: 4 }, createGate)
+  const { logins, time, state } = createLogins({ gates: gates.map(({ gate }) => gate), maxQueued: 3 })
+  const pending = Array.from({ length: 4 }, (_, at) => logins.login(`${at}`, `user ${at}`, 'x'))
+  await eventually(async () => state.checks === 1)
+  time.now += 5_000
+  gates[0]?.open()
+  await eventually(async () => state.checks === 2)
+  pending.push(logins.login('4', 'user 4', 'x'))
+  t.match(await logins.login('5', 'user 5', 'x'), { ok: false, reason: 'busy', retryAfterMs: 15_000 })
+  for (const { open } of gates) open()
+  await Promise.all(pending)
 })
 
 t.test('unknown users cannot fill the lane of known users, whose checks run first', async (t) => {
