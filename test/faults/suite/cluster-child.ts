@@ -16,6 +16,7 @@ function report(): ClusterReport {
   return {
     calls,
     mostInFlight: Object.fromEntries(simulator.nodes.map(({ name }) => [name, simulator.load(name).most])),
+    tooMany: simulator.nodes.reduce((sum, { name }) => sum + simulator.v4.refusedRequests(name), 0),
   }
 }
 

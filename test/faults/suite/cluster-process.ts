@@ -17,6 +17,8 @@ export interface ClusterReport {
   readonly calls: Readonly<Record<string, number>>
   /** Maximum of concurrent requests since the start, by node. */
   readonly mostInFlight: Readonly<Record<string, number>>
+  /** Requests that nodes refused since the start because they were over their limits (429). */
+  readonly tooMany: number
 }
 
 export interface ClusterNode {
