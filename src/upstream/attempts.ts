@@ -87,7 +87,8 @@ export const countCall =
       if (problem === undefined || problem === 'hanging') return result
       if (body instanceof Readable) body.destroy()
       const tooMany = () => {
-        const retryAfter = budget?.recordRefusal() ?? UNKNOWN_WAIT_SECONDS
+        const isOfAll = problem === 'tooManyRequests'
+        const retryAfter = (isOfAll ? budget?.recordRefusal() : undefined) ?? UNKNOWN_WAIT_SECONDS
         return { fault: 'overloaded', reason: 'tooManyRequests', status, retryAfter } as const
       }
       const blocked = () =>

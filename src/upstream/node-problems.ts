@@ -4,26 +4,29 @@ import { ownField, parseJson } from '../core/values.ts'
 
 /**
  * What a response of the v4 layout shows about the node itself, not about the call.
- * `tooManyRequests`: its limit of requests per minute is reached. `addressBlocked`: it refuses every request of this
+ * `tooManyRequests`: its limit of requests per minute is reached. `tooManyUnauthenticated`: that of release 5.0 for requests
+ * without valid credentials, which calls with a token do not share. `addressBlocked`: it refuses every request of this
  * address after 50 failed logins. `hanging`: the only process that carries out its calls did not end one in ten seconds.
  */
-type NodeProblem = 'tooManyRequests' | 'addressBlocked' | 'hanging'
+type NodeProblem = 'tooManyRequests' | 'tooManyUnauthenticated' | 'addressBlocked' | 'hanging'
 
 const TOO_MANY_REQUESTS = 429
 const FORBIDDEN = 403
 const INTERNAL_ERROR = 500
 const ADDRESS_BLOCKED = 6000
+const TOO_MANY_UNAUTHENTICATED = 6005
 const EXECUTION_TIMEOUT = 3021
 /** A longer body is no such problem. */
 const MAX_PROBLEM_BYTES = 16 * 1024
 
 /** Returns `undefined` for every other response. `name`: the node that answered. */
 export function problemOf({ status, body }: NodeResponse, name: string): NodeProblem | undefined {
-  if (status === TOO_MANY_REQUESTS) return 'tooManyRequests'
-  if ((status !== FORBIDDEN && status !== INTERNAL_ERROR) || !Buffer.isBuffer(body) || body.length > MAX_PROBLEM_BYTES)
-    return undefined
-  const problem = parseJson(body)
+  const isProblem = status === TOO_MANY_REQUESTS || status === FORBIDDEN || status === INTERNAL_ERROR
+  if (!isProblem) return undefined
+  const problem = Buffer.isBuffer(body) && body.length <= MAX_PROBLEM_BYTES ? parseJson(body) : undefined
   const code = ownField(problem, 'error')
+  if (status === TOO_MANY_REQUESTS)
+    return code === TOO_MANY_UNAUTHENTICATED ? 'tooManyUnauthenticated' : 'tooManyRequests'
   if (status === FORBIDDEN) return code === ADDRESS_BLOCKED ? 'addressBlocked' : undefined
   return code === EXECUTION_TIMEOUT && isOwn(problem, name) ? 'hanging' : undefined
 }
