@@ -43,7 +43,7 @@ export interface BudgetFigures {
 const READS = {
   v3: [
     ...['/agents?limit=5', '/agents/groups', '/agents/summary', '/agents/summary/os', '/agents/001', '/cluster/nodes'],
-    ...['/manager/info', '/manager/status', '/manager/logs/summary', '/rules', '/decoders', '/syscollector/001/os'],
+    ...['/manager/info', '/manager/status', '/agents/no_group', '/rules', '/decoders', '/syscollector/001/os'],
   ],
   v4: [
     ...['/agents?limit=5', '/groups', '/agents/summary/status', '/agents/summary/os', '/cluster/nodes', '/rules'],
