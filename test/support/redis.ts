@@ -4,6 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
+import { createSocket } from 'node:dgram'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -50,20 +51,26 @@ export function redisBinary(): string {
   return serverPath
 }
 
-const allocatedPorts = new Set<number>()
-
 /** Below the range for outgoing connections: these could take the port before a server is started (again) on it. */
 const MIN_PORT = 10_000
 const MAX_PORT = 32_000
 
-/** Returns a free port. Never returns the same port twice, because the caller may open several ports later. */
+/**
+ * Returns a free port. No test process that is alive gets the same port again, because the caller may start a server on it
+ * later, or start one again: the UDP port of the number is the mark, which the process keeps.
+ */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(MIN_PORT, MAX_PORT)
-    if (allocatedPorts.has(port) || !(await isFree(port))) continue
-    allocatedPorts.add(port)
-    return port
+    if ((await isFree(port)) && (await mark(port))) return port
   }
+}
+
+function mark(port: number): Promise<boolean> {
+  const socket = createSocket('udp4').unref()
+  return new Promise((resolve) => {
+    socket.once('error', () => socket.close(() => resolve(false))).bind(port, '127.0.0.1', () => resolve(true))
+  })
 }
 
 async function isFree(port: number): Promise<boolean> {
