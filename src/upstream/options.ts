@@ -56,6 +56,8 @@ interface FailureSettings {
   /** Duration of the first ejection. It doubles with each further one, up to `maxTime`. */
   readonly baseTime: number
   readonly maxTime: number
+  /** The most for all calls of a node: within this time, the end of an outage is noticed. */
+  readonly maxOutageTime: number
 }
 
 export interface EjectionSettings extends FailureSettings {
@@ -229,6 +231,8 @@ export const EJECTION: EjectionSettings = {
   hangs: 3,
   baseTime: 1_000,
   maxTime: 30_000,
+  // Fresh responses within ten seconds after an outage.
+  maxOutageTime: 6_000,
   // A hang is found within eight seconds: 4 + 2 × 2.
   silence: { minWait: 2_000, maxWait: 4_000, probeTimeout: 2_000, probes: 2, pause: 500 },
   // A node blocks an address for 300 s by default, and its setting may be shorter: attempts after 10, 20, 40, 80, 160, 320 s.

@@ -9,8 +9,8 @@
  *
  * | reason | subject | evidence | time | probe | trusted again with |
  * |---|---|---|---|---|---|
- * | `failures` | node | `failures` failures in a row, or `refusals` refused connections in a row | T | any call | any response |
- * | `hanging` | node | `hangs` responses in a row that the process behind the API does not carry out calls | T | with an account `statusProbe` within a second after the time, otherwise any call that this process carries out | a response of this process |
+ * | `failures` | node | `failures` failures in a row, or `refusals` refused connections in a row | T, at most `maxOutageTime` | any call | any response |
+ * | `hanging` | node | `hangs` responses in a row that the process behind the API does not carry out calls | the same | with an account `statusProbe` within a second after the time, otherwise any call that this process carries out | a response of this process |
  * | `silent` | node | no response to calls and `silence.probes` probes (`silence.ts`) | `silence.pause + silence.probeTimeout` | `GET /`, each `silence.pause` | any response |
  * | `blocked` | node | it refuses the address of the edge | `age` within `block.minPause` and `block.maxPause` | `GET /` of one replica, in pauses of half of `age` within the same bounds; looked for each `block.interval` | a response to the probe |
  * | `databases`, `agent`, `others`, `endpoint` | reads of a node | reads about `hangs` subjects without a response (`stuck-reads.ts`) | T | a read of the group; about another subject before the time | any response to a read of the group |
@@ -115,7 +115,9 @@ export class Suspicion {
     if (this.#reason === 'silent') return pause + probeTimeout
     if (this.#reason === 'blocked') return this.#blockPause(this.#clock() - this.#since)
     const { baseTime, maxTime } = this.#times
-    const time = Math.min(maxTime, baseTime * 2 ** this.#count)
+    const isOfNode = this.#reason === 'failures' || this.#reason === 'hanging'
+    const longest = isOfNode ? Math.min(maxTime, this.#settings.maxOutageTime) : maxTime
+    const time = Math.min(longest, baseTime * 2 ** this.#count)
     this.#count += 1
     return time * (0.75 + Math.random() / 4)
   }

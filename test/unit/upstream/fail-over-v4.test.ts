@@ -39,7 +39,7 @@ t.test('a worker answers for a master whose API process is down, under the same 
 
 t.test('a worker answers for a master that was ejected because it hangs', async (t) => {
   const { handler, cluster, proxy, fitTo, askedOfWorker } = await start(t, agents, agents, {
-    ejection: { failures: 1, baseTime: 60_000, maxTime: 60_000 },
+    ejection: { failures: 1, baseTime: 60_000, maxTime: 60_000, maxOutageTime: 60_000 },
   })
   t.match(await handler(readAgents()), { status: 200 })
   await proxy.set({ kind: 'stall' })

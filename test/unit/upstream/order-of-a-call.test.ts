@@ -29,7 +29,7 @@ t.test('calls that are passed on, before the layout, before the state of the ask
 t.test('drained, before ejected, before queued', async (t) => {
   const node = await fakeNode(t, ({ socket }) => socket.destroy())
   const limits = { inFlight: 1, queue: 0 }
-  const ejection = { failures: 1, refusals: 1, baseTime: 60_000, maxTime: 60_000 }
+  const ejection = { failures: 1, refusals: 1, baseTime: 60_000, maxTime: 60_000, maxOutageTime: 60_000 }
   const { shareDrains, drain } = sharedDrains()
   const cluster = clusterOf(t, node.url, { limits, ejection, shareDrains })
   const failing = cluster.call(get('/fails'))
