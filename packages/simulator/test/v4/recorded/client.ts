@@ -69,6 +69,8 @@ export function createClient(simulator: Simulator, passTime: () => void, front?:
         await logIn(PROBE, 'master')
       if (response.status !== 401 || exchange.response.status === 401) return response
       if (user === null) {
+        // Before this user exists, its login would be refused, which an edge remembers for seconds.
+        if (!tokens.has(`${PROBE} master`)) return response
         await logIn(PROBE, 'master')
         return askOnce(exchange)
       }
