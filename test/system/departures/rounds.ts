@@ -83,9 +83,15 @@ function answer(url: string, response: ServerResponse): void {
   response.end(body)
 }
 
+let clients = 0
+
 function startClient({ replicas }: Stage, which: Omit<Client, 'socket' | 'text'>): Client {
   const edge = replicas[which.replica] as RunningEdge
-  const socket = connect({ host: '127.0.0.1', port: Number(new URL(edge.url).port), allowHalfOpen: true })
+  clients += 1
+  // Each client has an address of its own: many at one address are bulk, whose queued calls may be rejected.
+  const localAddress = `127.1.${(clients >> 8) % 256}.${clients % 256}`
+  const port = Number(new URL(edge.url).port)
+  const socket = connect({ host: '127.0.0.1', localAddress, port, allowHalfOpen: true })
   socket.setEncoding('utf8').on('error', () => undefined)
   let text = ''
   socket.on('data', (chunk: string) => {
