@@ -50,9 +50,11 @@ export class NodesInUse {
     const names = isOf5
       ? workers.map(({ name }) => name).filter((name) => before.has(name) || this.#isWithout(name))
       : []
-    if (names.length === before.size) return
+    // A reload may have replaced one such worker by another.
+    if (names.length === before.size && names.every((name) => before.has(name))) return
     this.#withoutApi = new Set(names)
-    log('info', 'addresses of workers without an API are not used', { nodes: names })
+    if (names.length > 0) log('info', 'addresses of workers without an API are not used', { nodes: names })
+    else log('info', 'addresses of all workers are used again', {})
     this.replace(settings)
   }
 
@@ -61,7 +63,11 @@ export class NodesInUse {
     if (isRelease5(releaseOf(name))) return true
     const { health, layout } = connected.byName.get(name) ?? {}
     const isFailing = health?.contact.failingSince !== undefined || layout?.value === undefined
-    const since = isFailing ? (this.#failingSince.get(name) ?? clock()) : Number.POSITIVE_INFINITY
+    if (!isFailing) {
+      this.#failingSince.delete(name)
+      return false
+    }
+    const since = this.#failingSince.get(name) ?? clock()
     this.#failingSince.set(name, since)
     const isListed = current.topology.byName.get(name)?.version !== undefined
     return !isListed && clock() - since >= patience

@@ -7,15 +7,21 @@ import { rows } from './v4-node.ts'
 
 const TIMES = { interval: 20, slowInterval: 50, timeout: 1_000, idleInterval: 200 }
 
-/** `isListed`: whether the edge reads the list of the master. */
-async function start(t: Test, { isListed, ...options }: ClusterTestOptions & { readonly isListed: boolean }) {
+interface StartOptions {
+  /** Whether the edge reads the list of the master. */
+  readonly isListed: boolean
+  /** Whether the worker answers at first. */
+  readonly isUp?: boolean
+}
+
+async function start(t: Test, { isListed, isUp = false, ...options }: ClusterTestOptions & StartOptions) {
   let release = '5.0.0'
   const master = await fakeNode(
     t,
     ofRelease5(rows([]), () => release),
   )
   const worker = await fakeNode(t)
-  worker.stop()
+  if (!isUp) worker.stop()
   const logged: unknown[] = []
   const cluster = clusterOf(t, '', {
     layout: 'v4',
@@ -30,7 +36,7 @@ async function start(t: Test, { isListed, ...options }: ClusterTestOptions & { r
   })
   await cluster.start()
   const find = () => cluster.view.find('w1')
-  return { cluster, find, logged, set: (next: string) => (release = next) }
+  return { cluster, find, logged, master, worker, set: (next: string) => (release = next) }
 }
 
 const NOT_USED = ['addresses of workers without an API are not used', { nodes: ['w1'] }]
@@ -61,4 +67,25 @@ t.test('after a return to release 4.14, the worker is used again', async (t) => 
   set('4.14.7')
   await cluster.contacts.probe('master')
   t.equal(find()?.addressed, true)
+})
+
+t.test('a worker that takes the place of another one in the settings', async (t) => {
+  const { cluster, find, master, worker } = await start(t, { isListed: false })
+  await eventually(async () => find()?.addressed === false)
+  cluster.prepare({
+    nodes: [
+      { name: 'master', type: 'master', url: master.url },
+      { name: 'w2', type: 'worker', url: worker.url },
+    ],
+  })()
+  await eventually(async () => cluster.view.find('w2')?.addressed === false)
+  t.notOk(cluster.contacts.states().has('w2'))
+})
+
+t.test('a worker that answered and then answers no more, without a list', async (t) => {
+  const { cluster, find, worker } = await start(t, { isListed: false, isUp: true })
+  await eventually(() => cluster.contacts.states().has('w1'))
+  t.equal(find()?.addressed, true)
+  worker.stop()
+  await eventually(async () => find()?.addressed === false)
 })
