@@ -23,7 +23,8 @@ export async function fetchOverReplicas(
   // A call without a time limit may take minutes: it neither holds a fetch lock nor waits for one.
   const attempts = request.waitForComplete || ports.neverCollapses ? 0 : MAX_LOCK_ATTEMPTS
   for (let attempt = 0; attempt < attempts && lookup.kind !== 'unavailable'; attempt += 1) {
-    // Redis gets it behind the command of the lock, in one write: the response may have been stored meanwhile.
+    // Redis gets it behind the command of the lock, in one write: the response may have been stored meanwhile. The servers of a
+    // Redis Cluster keep no order, so that there a response that was stored between the two is fetched once more.
     const looking = ports.store.lookup(target.key, target.tags, true)
     const lock = await ports.store.acquireFetchLock(
       // A client does not wait for a read of minutes.

@@ -11,8 +11,8 @@ const SEPARATOR = Buffer.from(ROW_SEPARATOR)
 const END = Buffer.from(']')
 
 /**
- * Writes all rows of a collection in parts: JSON lists of some rows each. One text of all rows would take so long to copy or
- * to parse that it blocks the event loop.
+ * Writes all rows of a collection in parts: JSON lists of some rows each. To copy or to parse one text of all rows
+ * would block the event loop.
  */
 export class PartWriter {
   readonly #parts: Buffer[] = []

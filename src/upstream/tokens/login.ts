@@ -14,7 +14,7 @@ import { parseLogin, type Token, type TokenClock } from './token.ts'
 
 export type LoginResult =
   | { readonly ok: true; readonly token: Token }
-  /** `response`: the node is not ready, or refuses every request for now; a call would have got the same. */
+  /** `response`: the node is not ready, or refuses every request at present; a call would have got the same. */
   | { readonly ok: false; readonly response: NodeResponse }
   | { readonly ok: false; readonly failure: NodeFailure }
 

@@ -204,7 +204,7 @@ async function runClients(
   const wrong: string[] = []
   const first = Array<number>(clients).fill(Number.POSITIVE_INFINITY)
 
-  /** Repeats a request after each 503 as told. Returns the right answer; `undefined`: there is none until the end. */
+  /** Repeats a request after each 503, when `Retry-After` says. Returns the right answer; `undefined`: there is none until the end. */
   const insist = async (ask: () => Promise<Answer>, isRight: (answer: Answer) => boolean, what: string) => {
     for (let isRepeated = false; performance.now() < end; isRepeated = true) {
       const answer = await ask()

@@ -97,7 +97,7 @@ t.test('a login that finds the queue full is busy at once, and is no failure', a
   t.match(await logins.login('c', 'dave', 'right for dave'), { ok: true }, 'not blocked')
 })
 
-t.test('a login that finds the queue full is told when those before it have begun', async (t) => {
+t.test('a login that finds the queue full learns when those before it have begun', async (t) => {
   const gates = Array.from({ length: 4 }, createGate)
   const { logins, time, state } = createLogins({ gates: gates.map(({ gate }) => gate), maxQueued: 3 })
   const pending = Array.from({ length: 4 }, (_, at) => logins.login(`${at}`, `user ${at}`, 'x'))

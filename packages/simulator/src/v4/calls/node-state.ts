@@ -4,6 +4,18 @@ import { affected } from '../answers.ts'
 import { type Asked, type Call, NO_TEXTS } from '../model.ts'
 import { isoAt } from '../rows.ts'
 
+/** What the API of each release has by default. */
+export const defaults = {
+  cors: {
+    enabled: false,
+    source_route: '*',
+    expose_headers: '*',
+    allow_headers: '*',
+    allow_credentials: false,
+  },
+  access: { max_login_attempts: 50, block_time: 300, max_request_per_minute: 300 },
+}
+
 const SSL = '/var/ossec/api/configuration/ssl'
 
 function apiConfiguration({ node }: Asked) {
@@ -28,15 +40,8 @@ function apiConfiguration({ node }: Asked) {
           ssl_ciphers: '',
         },
         logs: { level: 'info', format: 'plain' },
-        cors: {
-          enabled: false,
-          source_route: '*',
-          expose_headers: '*',
-          allow_headers: '*',
-          allow_credentials: false,
-        },
+        ...defaults,
         cache: { enabled: true, time: 0.75 },
-        access: { max_login_attempts: 50, block_time: 300, max_request_per_minute: 300 },
         upload_configuration: {
           remote_commands: { localfile: allowed, wodle_command: allowed },
           limits: { eps: { allow: true } },

@@ -7,6 +7,7 @@ import { membersOf } from '../parameters.ts'
 import { isBefore, releaseOf } from '../rows.ts'
 import { agentFilters, eachAgent, filterAgents } from './agent-table.ts'
 import { requireGroup } from './group-members.ts'
+import { defaults } from './node-state.ts'
 
 type Command = 'restart' | 'reload'
 const TITLES = { restart: 'Restart', reload: 'Reload' } as const
@@ -157,14 +158,7 @@ function apiConfiguration({ node }: Asked) {
           ssl_ciphers: '',
         },
         logs: { level: 'info', format: 'plain', max_size: { enabled: false, size: '1M' } },
-        cors: {
-          enabled: false,
-          source_route: '*',
-          expose_headers: '*',
-          allow_headers: '*',
-          allow_credentials: false,
-        },
-        access: { max_login_attempts: 50, block_time: 300, max_request_per_minute: 300 },
+        ...defaults,
         upload_configuration: { agents: { allow_higher_versions: { allow: true } }, indexer: { allow: true } },
       },
     },

@@ -1,5 +1,6 @@
 /** Where the simulated cluster differs from the recorded one on purpose. */
-import type { Difference } from './replay.ts'
+import type { Test } from 'tap'
+import type { Difference, Replayed } from './replay.ts'
 
 export interface Reason {
   readonly why: string
@@ -97,4 +98,26 @@ export function explain({ operation, request, texts }: Difference, all = reasons
   const known = all.filter((one) => one.operations.test(operation) && (one.requests?.test(request) ?? true))
   const found = texts.map((text) => known.find((one) => one.texts?.test(text) ?? true))
   return found.every((one) => one !== undefined) ? found : undefined
+}
+
+/** Asserts that each difference has a reason, that each reason occurs, and that exchanges agree. `least`: their number; fewer are a loss of fidelity. */
+export function assertExplained(
+  t: Test,
+  { exchanges, differences, thrown }: Replayed,
+  all: readonly Reason[],
+  least: number,
+): void {
+  t.same(thrown, [], 'no defect of the simulator')
+  t.same(
+    differences.filter((difference) => explain(difference, all) === undefined),
+    [],
+    'each difference has a reason',
+  )
+  const used = new Set(differences.flatMap((difference) => explain(difference, all) ?? []))
+  t.same(
+    all.filter((reason) => !used.has(reason)),
+    [],
+    'each reason is needed',
+  )
+  t.ok(exchanges - differences.length >= least, `${exchanges - differences.length} of ${exchanges} agree`)
 }
