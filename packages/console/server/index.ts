@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { Type } from 'typebox'
 import { type OperationsPart, pagePolicy, registerLatePages } from '../../../src/admin/listener.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
+import { waitForTurn } from '../../../src/core/turns.ts'
 import type { CapacityState } from '../../../src/status/capacity.ts'
 import type { EdgeView } from '../../../src/status/edge-view.ts'
 import type { ReplicaSummary } from '../../../src/status/node-types.ts'
@@ -21,6 +22,9 @@ import { createSessionPorts, createSignInPages } from './sign-in/page-parts.ts'
 import { sessionPart } from './sign-in/routes.ts'
 
 export { checkIssuer } from './sign-in/issuer.ts'
+
+/** About what the answer to a request takes. */
+const REQUEST_MS = 0.2
 
 export interface ConsoleOptions {
   readonly edge: EdgeView
@@ -43,7 +47,10 @@ export function consolePart(view: EdgeView, recorders: Recorders, folder: string
   return (app) => {
     app.addHook('preHandler', async ({ caller }) => {
       // The page and the sign-in need no caller.
-      if (caller !== undefined) recorders.recordStages()
+      if (caller === undefined) return
+      recorders.recordStages()
+      // The requests of a burst are answered in several turns of the event loop.
+      await waitForTurn(REQUEST_MS)
     })
     registerAccountRoute(app, view)
     registerLiveRoutes(app, view, recorders)
