@@ -8,23 +8,23 @@
  */
 import { parseInTurns } from '../core/json-parse.ts'
 import { type CooperativeTask, isTurnOver, PAUSE, runTask } from '../core/turns.ts'
+import { Heap } from './heap.ts'
 import { parseSorting } from './order.ts'
 import { createPageWriter, type InjectedMembers, readLongRow } from './page-writer.ts'
-import { advanceRow, createRowCursor, isLongRow, type Rows } from './rows.ts'
+import { isLongRow, type Rows, rangeOf } from './rows.ts'
 import { compareSortKeys, createSortKeyReader, parseRow } from './sort-keys.ts'
 import {
   createFetchedPages,
-  createPagedRows,
-  createRunRows,
   type FetchedPages,
   fetchAllPages,
-  Heap,
   InputError,
+  nextOf,
   type RowReader,
+  type RowRef,
+  type RowStream,
   readInput,
-  type SortedRows,
-  type StepResult,
-  sortIntoRuns,
+  readRows,
+  sortRows,
 } from './sorted-rows.ts'
 import type { Source } from './sources.ts'
 import type { Element } from './value.ts'
@@ -123,84 +123,77 @@ function* merge(inputs: readonly MergeInput[], options: MergeOptions): Cooperati
 function* firstRow(inputs: readonly MergeInput[], { sort, source }: MergeOptions): CooperativeTask<Element[]> {
   if (sort === undefined || source.engine === 'database' || source.sortable !== undefined) return []
   for (const [input, { rows }] of inputs.entries()) {
-    const cursor = createRowCursor(rows)
-    if (!readInput(input, () => advanceRow(cursor))) continue
-    const { from, to } = cursor
-    const row = isLongRow(cursor) ? yield parseInTurns(rows.bytes.subarray(from, to)) : parseRow(rows.bytes, from, to)
+    const range = readInput(input, () => rangeOf(rows, 0))
+    if (range === undefined) continue
+    const { from, to } = range
+    const row = isLongRow(range) ? yield parseInTurns(rows.bytes.subarray(from, to)) : parseRow(rows.bytes, from, to)
     return [row as Element]
   }
   return []
 }
 
+/** An input whose next row is `current`, with the rows behind it. */
+interface OpenInput {
+  readonly input: number
+  readonly rows: RowStream
+  current: RowRef
+}
+
 /** Returns undefined if an input is out of order; the input is in `unsorted` then. */
 function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedRows | undefined> {
-  const { inputs, options } = state
-  const sequences = yield* openSequences(state, sortAll)
-  const heap = new Heap<SortedRows>((a, b) => isBefore(a, b, state))
-  for (const rows of sequences) {
-    const step = rows.step()
-    if ((step === 'wait' ? yield* prepareUntilRow(rows) : step) === 'row') heap.push(rows)
+  const { inputs, options, sign, unsorted } = state
+  const end = options.limit > 0 ? options.offset + options.limit : 0
+  const heap = new Heap<OpenInput>((a, b) => isBefore(a, b, state))
+  for (const [input, rows] of (yield* openInputs(state, sortAll, end)).entries()) {
+    let first = nextOf(rows)
+    while (first instanceof Promise) first = nextOf(rows, yield first)
+    if (first !== undefined) heap.push({ input, rows, current: first })
     // There may be thousands of agents.
     if (isTurnOver()) yield PAUSE
   }
   const writer = createPageWriter(inputs, options.source, options)
   const rowsTaken: number[] = new Array(inputs.length).fill(0)
-  const end = options.limit > 0 ? options.offset + options.limit : 0
   for (let at = 0; at < end; at++) {
-    const rows = heap.top
-    if (!rows?.current) break
+    const { top } = heap
+    if (top === undefined) break
+    const { input, rows, current } = top
     if (at >= options.offset) {
-      writer.add(rows.current, rows.input)
-      rowsTaken[rows.input] = (rowsTaken[rows.input] ?? 0) + 1
+      writer.add(current, input)
+      rowsTaken[input] = (rowsTaken[input] ?? 0) + 1
     }
     if (at + 1 === end) break
-    const step = rows.step()
-    const result = step === 'wait' ? yield* prepareUntilRow(rows) : step
-    if (result === 'unsorted') {
-      state.unsorted.add(rows.input)
+    let next = nextOf(rows)
+    while (next instanceof Promise) next = nextOf(rows, yield next)
+    if (next === undefined) heap.pop()
+    else if (sign * compareSortKeys(current.keys, next.keys) > 0) {
+      unsorted.add(input)
       return undefined
+    } else {
+      top.current = next
+      heap.sinkTop()
     }
-    if (result === 'row') heap.sinkTop()
-    else heap.pop()
     if (isTurnOver()) yield PAUSE
   }
   let total = 0
   for (const { rows, total: ofInput = rows.total } of inputs) total += ofInput
-  return { ok: true, chunks: writer.end(), total, rowsTaken, unsortedInputs: [...state.unsorted] }
+  return { ok: true, chunks: writer.end(), total, rowsTaken, unsortedInputs: [...unsorted] }
 }
 
-function isBefore(a: SortedRows, b: SortedRows, { sign, options: { fieldsBeforeInput } }: MergeState): boolean {
-  if (!a.current || !b.current) return a.position < b.position
+function isBefore(a: OpenInput, b: OpenInput, { sign, options: { fieldsBeforeInput } }: MergeState): boolean {
   const order = sign * compareSortKeys(a.current.keys, b.current.keys, fieldsBeforeInput)
-  if (order !== 0) return order < 0
-  // Runs of the same input are ordered by all fields.
-  const isSameInput = a.input === b.input && fieldsBeforeInput !== undefined
-  const rest = isSameInput ? sign * compareSortKeys(a.current.keys, b.current.keys) : 0
-  return rest !== 0 ? rest < 0 : a.position < b.position
+  return order === 0 ? a.input < b.input : order < 0
 }
 
-/** Fetches pages and reads a long row until the sequence has a row or ends. */
-function* prepareUntilRow(rows: SortedRows): CooperativeTask<StepResult> {
-  for (;;) {
-    yield rows.prepare()
-    const step = rows.step()
-    if (step !== 'wait') return step
-  }
-}
-
-function* openSequences(state: MergeState, sortAll: boolean): CooperativeTask<SortedRows[]> {
+/** Returns the rows of each input, sorted. `end`: how many rows the merge needs. */
+function* openInputs(state: MergeState, sortAll: boolean, end: number): CooperativeTask<RowStream[]> {
   const { inputs, fetched, reader, sign, unsorted } = state
   const isSorted = (input: number) => inputs[input]?.isSorted === true && !sortAll && !unsorted.has(input)
   const incomplete = fetched.filter(({ input, isComplete }) => !isSorted(input) && !isComplete)
   if (incomplete.length > 0) yield Promise.all(incomplete.map(fetchAllPages))
-  const sequences: SortedRows[] = []
+  const opened: RowStream[] = []
   for (const pages of fetched) {
-    if (isSorted(pages.input)) {
-      sequences.push(createPagedRows(pages, sequences.length, reader, sign))
-      continue
-    }
-    const runs = yield* sortIntoRuns(pages, reader, sign)
-    for (const run of runs) sequences.push(createRunRows(pages.input, sequences.length, run))
+    const rows = readRows(pages, reader)
+    opened.push(isSorted(pages.input) ? rows : yield* sortRows(rows, sign, end))
   }
-  return sequences
+  return opened
 }

@@ -80,34 +80,16 @@ export async function joinRows(rows: readonly Buffer[]): Promise<Rows> {
 
 const COMMA = Buffer.from(',')
 
-export interface RowCursor {
-  readonly rows: Rows
-  from: number
-  /** Behind the row. */
-  to: number
-  /** Counts rows from 0; -1 in front of the first row. */
-  index: number
-}
-
-export function createRowCursor(rows: Rows): RowCursor {
-  return { rows, from: rows.from, to: rows.from, index: -1 }
-}
-
-/** Moves to the next row; returns false behind the last one. */
-export function advanceRow(cursor: RowCursor): boolean {
-  const { ranges, expectedCount } = cursor.rows
-  const next = cursor.index + 1
-  const from = ranges[next * 2]
+/** Returns the place of a row; `undefined` behind the last one. */
+export function rangeOf({ ranges, expectedCount }: Rows, index: number): ByteRange | undefined {
+  const from = ranges[index * 2]
   // A node that returns fewer rows than it reports would otherwise lose rows without an error.
   if (from === undefined) {
-    if (next < (expectedCount ?? 0)) throw new UnreadableRowsError('fewer rows than totalItems requires')
-    return false
+    if (index < (expectedCount ?? 0)) throw new UnreadableRowsError('fewer rows than totalItems requires')
+    return undefined
   }
-  if (next === expectedCount) throw new UnreadableRowsError('more rows than totalItems allows')
-  cursor.from = from
-  cursor.to = ranges[next * 2 + 1] ?? from
-  cursor.index = next
-  return true
+  if (index === expectedCount) throw new UnreadableRowsError('more rows than totalItems allows')
+  return { from, to: ranges[index * 2 + 1] ?? from }
 }
 
 export function* iterateRows({ bytes, ranges }: Rows): Generator<Buffer> {

@@ -1,13 +1,10 @@
 /**
- * The sorted sequences that a merge reads from: the pages of an input that its node has sorted, read row by row, or a run
- * of rows that the edge has sorted; and the heap that finds the next one.
+ * The rows of each input of a merge, one after the other: as its node has sorted them, from page to page, or sorted by the
+ * edge.
  */
-import { type CooperativeTask, isTurnOver, isTurnOverNow, PAUSE } from '../core/turns.ts'
-import { advanceRow, createRowCursor, isLongRow, type RowCursor, type Rows, UnreadableRowsError } from './rows.ts'
+import { type CooperativeTask, isTurnOver, PAUSE, selectFirst } from '../core/turns.ts'
+import { isLongRow, type Rows, rangeOf, UnreadableRowsError } from './rows.ts'
 import { compareSortKeys, type SortKeyReader, type SortKeys } from './sort-keys.ts'
-
-/** Sorting more rows at once would block the event loop. */
-const MAX_RUN_ROWS = 2000
 
 /** One input of a merge cannot be read; the others can be merged without it. */
 export class InputError extends Error {
@@ -58,18 +55,12 @@ export interface RowRef {
   readonly long?: LongRow
 }
 
-/** `wait`: the next page must be fetched, or a long row be read, first. `unsorted`: the next row should have come earlier. */
-export type StepResult = 'row' | 'end' | 'wait' | 'unsorted'
+/** Rows, and what must be awaited before the next one. The result of a promise is passed to `next`. */
+export type RowStream = Iterator<RowRef | Promise<unknown>, void, unknown>
 
-export interface SortedRows {
-  readonly input: number
-  /** Rows with equal keys are ordered by this; sequences have the order of their inputs. */
-  readonly position: number
-  current: RowRef | undefined
-  /** Moves to the next row. */
-  step(): StepResult
-  /** To be awaited after `wait`. */
-  prepare(): Promise<unknown>
+/** Returns the next row, what must be awaited before it, or `undefined` behind the last one. */
+export function nextOf(rows: RowStream, awaited?: unknown): RowRef | Promise<unknown> | undefined {
+  return rows.next(awaited).value ?? undefined
 }
 
 /** The pages of an input that were fetched; a merge that starts again need not fetch them twice. */
@@ -103,147 +94,49 @@ export async function fetchAllPages(fetched: FetchedPages): Promise<void> {
   while (await fetched.fetchNext()) {}
 }
 
-/** Reads the pages of an input that its node has sorted. */
-export function createPagedRows(fetched: FetchedPages, position: number, reader: RowReader, sign: 1 | -1): SortedRows {
-  let page = 0
-  let cursor: RowCursor | undefined
-  let isAtLong = false
-  let long: LongRow | undefined
-  const { input } = fetched
-  const rows: SortedRows = { input, position, current: undefined, step: () => readInput(input, step), prepare }
-  return rows
-
-  function step(): StepResult {
-    for (;;) {
-      const next = fetched.pages[page]
-      if (next === undefined && !fetched.isComplete) return 'wait'
-      const last = rows.current
-      if (next === undefined) {
-        rows.current = undefined
-        return 'end'
-      }
-      cursor ??= createRowCursor(next)
-      if (isAtLong || advanceRow(cursor)) {
-        isAtLong = isLongRow(cursor) && long === undefined
-        if (isAtLong) return 'wait'
-        rows.current = refTo(cursor, reader, long)
-        long = undefined
-        return last && sign * compareSortKeys(last.keys, rows.current.keys) > 0 ? 'unsorted' : 'row'
-      }
-      cursor = undefined
-      page++
-    }
-  }
-
-  async function prepare(): Promise<void> {
-    if (isAtLong && cursor !== undefined) long = await readLong(input, cursor, reader)
-    else await fetched.fetchNext()
-  }
-}
-
-async function readLong(input: number, { rows, from, to }: RowCursor, reader: RowReader): Promise<LongRow> {
+/** Reads all rows of an input in their order. Fetches a page when the rows before it are used up. */
+export function* readRows(fetched: FetchedPages, reader: RowReader): RowStream {
+  const { input, pages } = fetched
   try {
-    return await reader.readLong(rows.bytes.subarray(from, to))
+    for (let at = 0; ; at++) {
+      if (at === pages.length && !fetched.isComplete) yield fetched.fetchNext()
+      const page = pages[at]
+      if (page === undefined) return
+      let index = 0
+      for (let row = rangeOf(page, 0); row !== undefined; row = rangeOf(page, ++index)) {
+        const { from, to } = row
+        if (isLongRow(row)) {
+          const long = (yield readLong(input, page.bytes.subarray(from, to), reader)) as LongRow
+          yield { page, from, to, index, keys: reader.keysOf(long.element), long }
+        } else yield { page, from, to, index, keys: reader.readKeys(page.bytes, from, to) }
+      }
+    }
   } catch (error) {
     throw ofInput(input, error)
   }
 }
 
-/** `long`: what was read of the row, if it is a long one. */
-function refTo({ rows: page, from, to, index }: RowCursor, reader: RowReader, long: LongRow | undefined): RowRef {
-  if (long !== undefined) return { page, from, to, index, keys: reader.keysOf(long.element), long }
-  return { page, from, to, index, keys: reader.readKeys(page.bytes, from, to) }
-}
-
-/** Reads a run of rows that `sortIntoRuns` has sorted. */
-export function createRunRows(input: number, position: number, run: readonly RowRef[]): SortedRows {
-  let at = 0
-  const rows: SortedRows = { input, position, current: undefined, step, prepare: async () => undefined }
-  return rows
-
-  function step(): StepResult {
-    rows.current = run[at++]
-    return rows.current ? 'row' : 'end'
+async function readLong(input: number, row: Buffer, reader: RowReader): Promise<LongRow> {
+  try {
+    return await reader.readLong(row)
+  } catch (error) {
+    throw ofInput(input, error)
   }
 }
 
-/** Sorts all rows of an input in runs of 2000. Rows with equal keys keep their order within a run and across runs. */
-export function* sortIntoRuns(
-  { input, pages }: FetchedPages,
-  reader: RowReader,
-  sign: 1 | -1,
-): CooperativeTask<RowRef[][]> {
-  const runs: RowRef[][] = []
-  let run: RowRef[] = []
-  for (const page of pages) {
-    const cursor = createRowCursor(page)
-    while (readInput(input, () => advanceRow(cursor))) {
-      const long = isLongRow(cursor) ? ((yield readLong(input, cursor, reader)) as LongRow) : undefined
-      run.push(refTo(cursor, reader, long))
-      if (run.length >= MAX_RUN_ROWS) {
-        runs.push(run)
-        run = []
-      }
-      if (isTurnOver()) yield PAUSE
+/** Reads all rows and sorts them; returns the first `count`. Rows with equal keys keep their order. */
+export function* sortRows(rows: RowStream, sign: 1 | -1, count: number): CooperativeTask<RowStream> {
+  const all: RowRef[] = []
+  for (let next = nextOf(rows); next !== undefined; ) {
+    if (next instanceof Promise) {
+      next = nextOf(rows, yield next)
+      continue
     }
+    all.push(next)
+    if (isTurnOver()) yield PAUSE
+    next = nextOf(rows)
   }
-  runs.push(run)
-  for (const rows of runs) {
-    rows.sort((a, b) => sign * compareSortKeys(a.keys, b.keys))
-    if (isTurnOverNow()) yield PAUSE
-  }
-  return runs
-}
-
-/** A binary min-heap whose top may be changed in place. */
-export class Heap<T> {
-  readonly #isBefore: (a: T, b: T) => boolean
-  readonly #elements: T[] = []
-
-  constructor(isBefore: (a: T, b: T) => boolean) {
-    this.#isBefore = isBefore
-  }
-
-  /** The least element. */
-  get top(): T | undefined {
-    return this.#elements[0]
-  }
-
-  push(element: T): void {
-    const elements = this.#elements
-    let at = elements.push(element) - 1
-    while (at > 0) {
-      const parent = (at - 1) >> 1
-      const upper = elements[parent] as T
-      if (!this.#isBefore(element, upper)) break
-      elements[at] = upper
-      at = parent
-    }
-    elements[at] = element
-  }
-
-  /** Restores the order after the top has changed. */
-  sinkTop(): void {
-    const elements = this.#elements
-    if (elements.length < 2) return
-    const top = elements[0] as T
-    let at = 0
-    for (let child = 1; child < elements.length; child = 2 * at + 1) {
-      const right = child + 1
-      if (right < elements.length && this.#isBefore(elements[right] as T, elements[child] as T)) child = right
-      const least = elements[child] as T
-      if (!this.#isBefore(least, top)) break
-      elements[at] = least
-      at = child
-    }
-    elements[at] = top
-  }
-
-  /** Removes the top. */
-  pop(): void {
-    const last = this.#elements.pop()
-    if (last === undefined || this.#elements.length === 0) return
-    this.#elements[0] = last
-    this.sinkTop()
-  }
+  const compare = (a: RowRef, b: RowRef) => sign * compareSortKeys(a.keys, b.keys)
+  const sorted = yield selectFirst(all, (row) => row, compare, count)
+  return (sorted as { readonly first: readonly RowRef[] }).first.values()
 }
