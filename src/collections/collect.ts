@@ -3,9 +3,10 @@
  * manager returns, except where the manager is wrong: the order is total and stable, and pages are disjoint.
  */
 import { selectFirst } from '../core/turns.ts'
-import { compileConditions, type Predicate, toRowPredicate } from './condition.ts'
+import { compileConditions } from './condition.ts'
 import { compileFilter, compileSearch } from './filter.ts'
 import { compareSortValues, parseSorting, type SortValue, sortedValue } from './order.ts'
+import { type Predicate, toRowPredicate } from './predicate.ts'
 import { type CollectionPage, type CollectionRequest, parsePage } from './request.ts'
 import { compileProjection } from './select.ts'
 import type { Source } from './sources.ts'

@@ -4,8 +4,8 @@
  */
 import { inTurns, selectFirst, waitForTurn } from '../core/turns.ts'
 import { Numbers } from '../core/values.ts'
-import type { Predicate } from './condition.ts'
 import { compareSortValues, type SortField, type SortValue } from './order.ts'
+import type { Predicate } from './predicate.ts'
 import type { Element } from './value.ts'
 
 interface MatchedTable {

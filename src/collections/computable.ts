@@ -4,7 +4,7 @@
  */
 import { ownEntry } from '../core/values.ts'
 import { parseSearch } from './filter.ts'
-import { parseQuery, type Query } from './grammar.ts'
+import { type Condition, conditionsOf, parseQuery, type Query } from './grammar.ts'
 import { parseSort } from './order.ts'
 import type { CollectionRequest } from './request.ts'
 import type { ArraySource, DatabaseSource, FieldKind, Filter, Source } from './sources.ts'
@@ -57,8 +57,6 @@ function hasPlainConditions(query: Query, fields: ArraySource['plainFields']): b
   const kind = ownEntry(fields, query.field)
   return kind === 'text' || (kind === 'number' && query.operator !== '~' && /^[0-9]+$/.test(query.value))
 }
-
-export type Condition = Extract<Query, { kind: 'condition' }>
 
 /** The manager numbers the conditions of a field, and replaces the number 1 in the number 10 too. */
 const MAX_CONDITIONS = 10
@@ -118,10 +116,6 @@ function parsePlain(q: string, source: DatabaseSource): Query | 'not plain' {
   const conditions = conditionsOf(parsed.query)
   const isPlain = conditions.length <= MAX_CONDITIONS && conditions.every((one) => isPlainCondition(one, source))
   return isPlain ? parsed.query : 'not plain'
-}
-
-export function conditionsOf(query: Query): readonly Condition[] {
-  return query.kind === 'condition' ? [query] : query.of.flatMap(conditionsOf)
 }
 
 function isPlainCondition(

@@ -1,10 +1,11 @@
 /** Predicates for the conditions of `q`, and for single values by the kind of their field. */
 import { ownEntry } from '../core/values.ts'
-import { type Operator, parseQuery, type Query, type QueryLimits } from './grammar.ts'
+import { type Condition, NO_LIMITS, type Operator, parseQuery, type Query } from './grammar.ts'
 import { compareSortValues, type SortValue } from './order.ts'
+import { type Predicate, testValue } from './predicate.ts'
 import { CollectionError } from './request.ts'
 import type { DatabaseSource, FieldKind, Source } from './sources.ts'
-import { createLikeMatcher, type Element, fieldValue, toDatabaseNumber, toNumber, toText } from './value.ts'
+import { createLikeMatcher, type Element, toDatabaseNumber, toNumber, toText, wordOf } from './value.ts'
 
 const SECONDS_PER_UNIT = { d: 86_400, h: 3_600, m: 60, s: 1 } as const
 type Unit = keyof typeof SECONDS_PER_UNIT
@@ -27,11 +28,8 @@ type Comparison = Exclude<Operator, '~'>
 /** A predicate over a value that is neither missing nor null. */
 export type ValuePredicate = (value: unknown) => boolean
 
-/** The agent states, normalised: in lower case, without spaces. */
+/** The agent states, as `wordOf` returns them. */
 const AGENT_STATES: readonly string[] = ['active', 'disconnected', 'pending', 'neverconnected']
-
-/** The `q` of a client was checked against its limits before. */
-const NO_LIMITS: QueryLimits = { characters: Number.POSITIVE_INFINITY, conditions: Number.POSITIVE_INFINITY }
 
 /**
  * Returns the predicate of a `q` text. Throws CollectionError 1407 (syntax), and for database sources 1408 (unknown
@@ -44,8 +42,6 @@ export function compileConditions(text: string, source: Source, now: Date): Pred
   const compile = source.engine === 'database' ? databaseCondition(source, now) : arrayCondition
   return compileQuery(parsed.query, compile) ?? { kind: 'every', of: [] }
 }
-
-type Condition = Extract<Query, { kind: 'condition' }>
 
 /** Conditions that match everything (`undefined`) are left out, as if they were not in the text. */
 function compileQuery(query: Query, compile: (condition: Condition) => Predicate | undefined): Predicate | undefined {
@@ -121,13 +117,9 @@ function anyMember(operator: Operator, test: ValuePredicate): ValuePredicate {
 
 function statusTest(operator: Operator, value: string): ValuePredicate {
   if (operator !== '=' && operator !== '!=') throw new CollectionError(1409)
-  const wanted = normalizeStatus(value)
+  const wanted = wordOf(value)
   if (!AGENT_STATES.includes(wanted)) throw new CollectionError(1729)
-  return (found) => (normalizeStatus(toText(found)) === wanted) === (operator === '=')
-}
-
-function normalizeStatus(text: string): string {
-  return text.toLowerCase().replaceAll(' ', '')
+  return (found) => (wordOf(toText(found)) === wanted) === (operator === '=')
 }
 
 /** `<1d`: within the last day. `>1d`: longer ago. A calendar day is compared as text. */
@@ -167,61 +159,5 @@ function comparing(operator: Comparison): (a: SortValue, b: SortValue) => boolea
       return (a, b) => compareSortValues(a, b) < 0
     case '>':
       return (a, b) => compareSortValues(a, b) > 0
-  }
-}
-
-/**
- * What a row must satisfy, in parts that read one field each: the same test serves rows, and columns in which each
- * different value is stored, and tested, once.
- */
-
-export type Predicate =
-  /** `holds` receives `fieldValue` of a row, so undefined for a missing value. It depends on nothing else. */
-  | { readonly kind: 'field'; readonly field: string; readonly holds: (value: unknown) => boolean }
-  /** Reads more than one field, or elements that are texts. */
-  | { readonly kind: 'element'; readonly holds: RowPredicate }
-  | { readonly kind: 'every' | 'some'; readonly of: readonly Predicate[] }
-  | { readonly kind: 'not'; readonly of: Predicate }
-type RowPredicate = (element: Element) => boolean
-
-/** Returns the test of a field that a row without a value never satisfies. */
-export function testValue(field: string, test: (value: unknown) => boolean): Predicate {
-  return { kind: 'field', field, holds: (value) => value !== undefined && test(value) }
-}
-
-export function toRowPredicate(predicate: Predicate): RowPredicate {
-  switch (predicate.kind) {
-    case 'field': {
-      const { field, holds } = predicate
-      return (element) => holds(fieldValue(element, field))
-    }
-    case 'element':
-      return predicate.holds
-    case 'every': {
-      const parts = predicate.of.map(toRowPredicate)
-      return (element) => parts.every((part) => part(element))
-    }
-    case 'some': {
-      const parts = predicate.of.map(toRowPredicate)
-      return (element) => parts.some((part) => part(element))
-    }
-    case 'not': {
-      const part = toRowPredicate(predicate.of)
-      return (element) => !part(element)
-    }
-  }
-}
-
-/** Returns how many tests of values a predicate consists of. */
-export function countTests(predicate: Predicate): number {
-  switch (predicate.kind) {
-    case 'field':
-    case 'element':
-      return 1
-    case 'every':
-    case 'some':
-      return predicate.of.reduce((sum, part) => sum + countTests(part), 0)
-    case 'not':
-      return countTests(predicate.of)
   }
 }

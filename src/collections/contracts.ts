@@ -1,8 +1,8 @@
 /** What differs between the two contracts in requests and responses for collections. */
 import type { Collection, Contract, PageRows, V4Rows } from '../contracts/endpoint.ts'
 import { ownEntry } from '../core/values.ts'
-import { type Condition, conditionsOf, isComputable } from './computable.ts'
-import { parseQuery } from './grammar.ts'
+import { isComputable } from './computable.ts'
+import { type Condition, conditionsOf, parseQuery } from './grammar.ts'
 import { parseSort } from './order.ts'
 import { type CollectionRequest, parseCollectionRequest } from './request.ts'
 import { type FieldKind, pageSources, type Source, sources } from './sources.ts'

@@ -4,8 +4,7 @@
  */
 import { inTurns } from '../core/turns.ts'
 import type { Column } from './columns.ts'
-import { conditionsOf } from './computable.ts'
-import { parseQuery } from './grammar.ts'
+import { conditionsIn } from './grammar.ts'
 import { codePointKey, parseSort, type SortField, type SortValue, sortFieldsOf } from './order.ts'
 import type { CollectionRequest } from './request.ts'
 import type { DatabaseSource, Filter, Source } from './sources.ts'
@@ -109,9 +108,7 @@ function comparedValues({ filters = {}, q }: CollectionRequest, source: Source):
   const ofFilters = Object.entries(filters).flatMap(([name, value]) =>
     comparedByFilter(source.filters?.[name], name, value),
   )
-  const parsed = q === undefined ? undefined : parseQuery(q)
-  const conditions = parsed?.ok ? conditionsOf(parsed.query) : []
-  const ofConditions = conditions
+  const ofConditions = conditionsIn(q)
     .filter(({ operator }) => operator === '=' || operator === '!=')
     .map(({ field, value }) => ({ field, values: [value], mustExist: false }))
   return [...ofFilters, ...ofConditions]

@@ -1,13 +1,7 @@
 /** Predicates for named query parameters (`status`, `os.platform`, …) and for `search`. */
 import { ownEntry } from '../core/values.ts'
-import {
-  compileValueTest,
-  type Predicate,
-  parseTimeFrame,
-  testValue,
-  timestampBefore,
-  type ValuePredicate,
-} from './condition.ts'
+import { compileValueTest, parseTimeFrame, timestampBefore, type ValuePredicate } from './condition.ts'
+import { type Predicate, testValue } from './predicate.ts'
 import { CollectionError } from './request.ts'
 import type { ArraySource, DatabaseSource, Filter, Source } from './sources.ts'
 import { createLikeMatcher, createSubstringMatcher, type Element, fieldValue, toNumber, toText } from './value.ts'

@@ -16,18 +16,22 @@ export type Query =
   | { readonly kind: 'condition'; readonly field: string; readonly operator: Operator; readonly value: string }
   | { readonly kind: 'all' | 'any'; readonly of: readonly Query[] }
 
+export type Condition = Extract<Query, { kind: 'condition' }>
+
 /** `at`: the position of the error in characters from 0. */
 type ParseResult =
   | { readonly ok: true; readonly query: Query }
   | { readonly ok: false; readonly at: number; readonly expected: string }
 
-export interface QueryLimits {
+interface QueryLimits {
   readonly characters: number
   readonly conditions: number
 }
 
 /** For the `q` of a client. The manager has no limits: the edge itself sends it a `q` for a hundred agents. */
 const CLIENT_LIMITS: QueryLimits = { characters: 1024, conditions: 32 }
+/** For a `q` of a client that was checked before, and for one of the edge. */
+export const NO_LIMITS: QueryLimits = { characters: Number.POSITIVE_INFINITY, conditions: Number.POSITIVE_INFINITY }
 const MAX_PARENTHESES_DEPTH = 16
 
 /** Parses `q`; an error has the position and what was expected there. */
@@ -38,6 +42,16 @@ export function parseQuery(text: string, limits: QueryLimits = CLIENT_LIMITS): P
   const query = parser.any(0)
   if (query && parser.atEnd()) return { ok: true, query }
   return { ok: false, at: parser.at, expected: parser.expected ?? '; or , or the end' }
+}
+
+export function conditionsOf(query: Query): readonly Condition[] {
+  return query.kind === 'condition' ? [query] : query.of.flatMap(conditionsOf)
+}
+
+/** Returns the conditions of `q`; none if it is absent or invalid. */
+export function conditionsIn(q: string | undefined): readonly Condition[] {
+  const parsed = q === undefined ? undefined : parseQuery(q)
+  return parsed?.ok ? conditionsOf(parsed.query) : []
 }
 
 /** Returns a text that parses to the same query. */

@@ -6,14 +6,14 @@
 import type { Collection, V4Rows } from '../contracts/endpoint.ts'
 import type { Translation, ValueRule } from '../contracts/translations/translation.ts'
 import { ownEntry } from '../core/values.ts'
-import { conditionsOf } from './computable.ts'
 import { collectionContracts } from './contracts.ts'
-import { parseQuery } from './grammar.ts'
+import { conditionsIn } from './grammar.ts'
 import { sortFieldsOf } from './order.ts'
 import { CollectionError } from './request.ts'
 import type { Source } from './sources.ts'
-import { v4Value, wordOf } from './v4-names.ts'
+import { v4Value } from './v4-names.ts'
 import { v4Sources } from './v4-sources.ts'
+import { wordOf } from './value.ts'
 
 type Parameters = Readonly<Record<string, string>>
 
@@ -94,7 +94,5 @@ function changedFields({ response }: Translation, source: Source): readonly Chan
 }
 
 function comparedFields({ sort, q, offset: _, limit: __, search: ___, select: ____, ...filters }: Parameters) {
-  const parsed = q === undefined ? undefined : parseQuery(q)
-  const conditions = parsed?.ok ? conditionsOf(parsed.query).map(({ field }) => field) : []
-  return [...sortFieldsOf(sort, {}), ...conditions, ...Object.keys(filters)]
+  return [...sortFieldsOf(sort, {}), ...conditionsIn(q).map(({ field }) => field), ...Object.keys(filters)]
 }

@@ -7,17 +7,11 @@ import { parseInTurns } from '../core/json-parse.ts'
 import { CLOSE, OPEN, skipSpace } from '../core/json-scan.ts'
 import { jsonInTurns } from '../core/long-values.ts'
 import { isObject } from '../core/values.ts'
+import { createMemberScanner, type MemberScanner, scanObject } from './member-scanner.ts'
 import { PartWriter } from './row-parts.ts'
 import { UnreadableRowsError } from './rows.ts'
 import { flattenRow, nestRow } from './select.ts'
-import {
-  createFieldReader,
-  createMemberScanner,
-  type MemberScanner,
-  parseRow,
-  readerOf,
-  scanObject,
-} from './sort-keys.ts'
+import { createFieldReader, parseRow, readerOf } from './sort-keys.ts'
 import { type LongRow, type RowRef, readInput } from './sorted-rows.ts'
 import type { Source } from './sources.ts'
 import type { Row } from './value.ts'

@@ -20,10 +20,7 @@ export interface QueriedRows {
 const NEWLINE = 0x0a
 const COMMA_TEXT = Buffer.from(',')
 
-/**
- * Reads the parts of a snapshot, one per turn of about a millisecond. They are JSON lists of rows with `ROW_SEPARATOR` in
- * between.
- */
+/** Reads the parts of a snapshot (`PartWriter`), one per turn of about a millisecond. */
 export async function readParts(parts: readonly Buffer[], source: Source): Promise<QueriedRows> {
   const builder = new TableBuilder(source)
   const texts = new RowTexts(parts)

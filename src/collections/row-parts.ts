@@ -1,13 +1,11 @@
 /** The parts in which all rows of a collection are stored. */
 
-/** Between the rows of a part. Rows themselves have no newline, so their ends are found without parsing them. */
-const ROW_SEPARATOR = ',\n'
-
 /** Parsing or printing this number of bytes takes about a millisecond. */
 export const BYTES_PER_PART = 64 * 1024
 
 const START = Buffer.from('[')
-const SEPARATOR = Buffer.from(ROW_SEPARATOR)
+/** Between rows. Rows themselves have no newline, so their ends are found without parsing them. */
+const SEPARATOR = Buffer.from(',\n')
 const END = Buffer.from(']')
 
 /**

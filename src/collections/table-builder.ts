@@ -41,14 +41,9 @@ export class TableBuilder {
 /** All fields that a query of a database can name. */
 function fieldsOf(source: Source): string[] {
   if (source.engine === 'array') return []
-  const filtered = Object.values(source.filters ?? {}).flatMap((filter) =>
-    filter.by === 'equal'
-      ? (filter.fields ?? [])
-      : filter.by === 'range'
-        ? filter.field
-        : filter.by === 'listed'
-          ? filter.field
-          : [filter.field, filter.fallbackField],
-  )
+  const filtered = Object.values(source.filters ?? {}).flatMap((filter) => {
+    if (filter.by === 'equal') return filter.fields ?? []
+    return filter.by === 'olderThan' ? [filter.field, filter.fallbackField] : [filter.field]
+  })
   return [...new Set([...Object.keys(source.fields), ...(source.hidden ?? []), ...filtered])]
 }

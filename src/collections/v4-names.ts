@@ -5,9 +5,10 @@
 import type { FieldRule, RowRule } from '../contracts/translations/translation.ts'
 import { ownEntry } from '../core/values.ts'
 import { parseSearch } from './filter.ts'
-import { parseQuery, printQuery, type Query, type QueryLimits } from './grammar.ts'
+import { NO_LIMITS, parseQuery, printQuery, type Query } from './grammar.ts'
 import { CollectionError, type CollectionErrorCode } from './request.ts'
 import { type Source, sources } from './sources.ts'
+import { wordOf } from './value.ts'
 
 interface Names {
   /** The v4 name of each v3 name that differs. */
@@ -65,9 +66,6 @@ function sortField(name: string, rows: RowRule | undefined): string {
   return ownEntry(namesOf(rows).rules, name)?.sortedBy ?? v4Name(name, rows, 1403)
 }
 
-/** The text was checked before, or the edge made it. */
-const NO_LIMITS: QueryLimits = { characters: Number.POSITIVE_INFINITY, conditions: Number.POSITIVE_INFINITY }
-
 /** Throws 1408 and 1407. */
 function translateQ(q: string, rows: RowRule | undefined): string {
   const parsed = parseQuery(q, NO_LIMITS)
@@ -100,9 +98,4 @@ export function v4Value(name: string, value: string, rows: RowRule | undefined):
       return negated ? `-${text}` : text
     }
   }
-}
-
-/** Returns the text as tables of words have it: in lower case, without spaces. */
-export function wordOf(text: string): string {
-  return text.toLowerCase().replaceAll(' ', '')
 }

@@ -13,12 +13,10 @@ import {
   numbers,
   ofKind,
   pageSources,
+  type Source,
   sources,
   texts,
 } from './sources.ts'
-
-/** Of every collection. */
-const common = { maxLimit: 100_000, isStrict: true } as const
 
 /** A filter that must equal a member of the list with this name. */
 function memberOf(field: string): Filter {
@@ -30,7 +28,6 @@ function existing(field: string): Filter {
 }
 
 const agents: DatabaseSource = {
-  ...common,
   engine: 'database',
   fields: {
     ...sources.agents.fields,
@@ -53,7 +50,6 @@ const agents: DatabaseSource = {
 }
 
 const rulesetFiles: ArraySource = {
-  ...common,
   engine: 'array',
   defaultSort: '+filename',
   sortable: ['filename', 'status', 'relative_dirname'],
@@ -64,7 +60,6 @@ const rulesetFiles: ArraySource = {
 function inventory(fields: InventoryFields, filters: readonly string[]): DatabaseSource {
   const times = fields.flatMap(([name]) => (/^scan.time$/.test(name) ? [name] : []))
   return {
-    ...common,
     engine: 'database',
     fields: Object.fromEntries(fields.map(([name, kind]) => [name, /^scan[._]/.test(name) ? 'opaque' : kind])),
     alwaysSelected: ['agent_id'],
@@ -74,13 +69,10 @@ function inventory(fields: InventoryFields, filters: readonly string[]): Databas
   }
 }
 
-export const v4Sources: Readonly<Record<V4Rows, DatabaseSource | ArraySource>> = {
-  pages: { ...common, ...pageSources.pages },
-  agentPages: { ...common, ...pageSources.agentPages },
-  agentCounts: { ...common, ...pageSources.agentCounts },
+const described: Readonly<Record<V4Rows, Source>> = {
+  ...pageSources,
   agents,
   groups: {
-    ...common,
     engine: 'array',
     defaultSort: '+name',
     sortable: ['name', 'count'],
@@ -89,13 +81,11 @@ export const v4Sources: Readonly<Record<V4Rows, DatabaseSource | ArraySource>> =
     filters: { groups_list: existing('name') },
   },
   groupFiles: {
-    ...common,
     engine: 'array',
     defaultSort: '+filename',
     sortable: ['filename', 'hash'],
   },
   rules: {
-    ...common,
     engine: 'array',
     defaultSort: '+id',
     sortable: ['filename', 'relative_dirname', 'description', 'id', 'level', 'status'],
@@ -115,7 +105,6 @@ export const v4Sources: Readonly<Record<V4Rows, DatabaseSource | ArraySource>> =
     },
   },
   decoders: {
-    ...common,
     engine: 'array',
     sortable: ['filename', 'relative_dirname', 'name', 'position', 'status'],
     plainFields: { ...texts('filename', 'relative_dirname', 'name', 'status'), ...numbers('position') },
@@ -129,9 +118,8 @@ export const v4Sources: Readonly<Record<V4Rows, DatabaseSource | ArraySource>> =
   },
   rulesetFiles,
   /** Requirements and groups of rules. */
-  texts: { ...common, engine: 'array', defaultSort: '+text', caseSensitiveOrder: true },
+  texts: { engine: 'array', defaultSort: '+text', caseSensitiveOrder: true },
   lists: {
-    ...common,
     engine: 'array',
     sortable: ['filename', 'relative_dirname'],
     noSearch: true,
@@ -140,13 +128,11 @@ export const v4Sources: Readonly<Record<V4Rows, DatabaseSource | ArraySource>> =
     filters: equal('filename', 'relative_dirname'),
   },
   listFiles: {
-    ...common,
     engine: 'array',
     sortable: ['filename', 'relative_dirname'],
     filters: equal('filename', 'relative_dirname'),
   },
   nodes: {
-    ...common,
     engine: 'array',
     sortable: ['name', 'type', 'version', 'ip'],
     selectable: ['name', 'type', 'version', 'ip'],
@@ -154,7 +140,6 @@ export const v4Sources: Readonly<Record<V4Rows, DatabaseSource | ArraySource>> =
     filters: { nodes_list: existing('name'), ...equal('type') },
   },
   syscheck: {
-    ...common,
     engine: 'database',
     fields: {
       ...texts('file', 'uname', 'gname', 'uid', 'gid', 'md5', 'sha1', 'sha256', 'value.name', 'value.type'),
@@ -172,7 +157,6 @@ export const v4Sources: Readonly<Record<V4Rows, DatabaseSource | ArraySource>> =
     },
   },
   rootcheck: {
-    ...common,
     engine: 'database',
     fields: {
       ...texts('log', 'pci_dss', 'cis'),
@@ -189,7 +173,6 @@ export const v4Sources: Readonly<Record<V4Rows, DatabaseSource | ArraySource>> =
     },
   },
   sca: {
-    ...common,
     engine: 'database',
     fields: { ...sources.sca.fields, ...ofKind('date', 'start_scan', 'end_scan') },
     alwaysSelected: ['policy_id'],
@@ -199,7 +182,6 @@ export const v4Sources: Readonly<Record<V4Rows, DatabaseSource | ArraySource>> =
     filters: equal('name', 'description', 'references'),
   },
   scaChecks: {
-    ...common,
     engine: 'database',
     fields: {
       ...numbers('id'),
@@ -223,3 +205,7 @@ export const v4Sources: Readonly<Record<V4Rows, DatabaseSource | ArraySource>> =
     ),
   ),
 }
+
+export const v4Sources = Object.fromEntries(
+  Object.entries(described).map(([rows, source]) => [rows, { ...source, maxLimit: 100_000, isStrict: true }]),
+) as Readonly<Record<V4Rows, Source>>

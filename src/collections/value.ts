@@ -49,6 +49,11 @@ export function toText(value: unknown): string {
       : String(value)
 }
 
+/** Returns the text as tables of words have it: in lower case, without spaces. */
+export function wordOf(text: string): string {
+  return text.toLowerCase().replaceAll(' ', '')
+}
+
 /** Returns a case-insensitive substring test. */
 export function createSubstringMatcher(text: string): (value: string) => boolean {
   const wanted = text.toLowerCase()

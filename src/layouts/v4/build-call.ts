@@ -5,7 +5,8 @@
 
 import { parseSearch } from '../../collections/filter.ts'
 import { parseSort } from '../../collections/order.ts'
-import { v4Name, v4Value, wordOf } from '../../collections/v4-names.ts'
+import { v4Name, v4Value } from '../../collections/v4-names.ts'
+import { wordOf } from '../../collections/value.ts'
 import type { BodyRule, CallTemplate, Order, ParamRule } from '../../contracts/translations/translation.ts'
 import { EdgeError } from '../../core/errors.ts'
 import { isInRelease, isRelease5, MAX_SEARCH_BYTES } from '../../core/node-call.ts'

@@ -3,9 +3,10 @@
  * `WHERE own AND (filter) AND (q1) OR (q2) AND (search)`, in which an alternative escapes from all that precedes it.
  */
 
-import { compileConditions, toRowPredicate } from '../../../../src/collections/condition.ts'
+import { compileConditions } from '../../../../src/collections/condition.ts'
 import { compileFilter, compileSearch } from '../../../../src/collections/filter.ts'
 import { parseQuery, printQuery, type Query } from '../../../../src/collections/grammar.ts'
+import { toRowPredicate } from '../../../../src/collections/predicate.ts'
 import {
   CollectionError,
   type CollectionPage,
