@@ -2,15 +2,12 @@
  * A dialect sends a request of a contract to a node of a layout, and reads the response; `forward.ts` has the table of all.
  * Calls are made of the parsed values of a request; no bytes of the client's request are copied. Here is what dialects share.
  */
-import { Readable } from 'node:stream'
 import type { CancelSignal } from '../core/cancellation.ts'
-import { readEnvelopeInTurns } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { jsonInTurns } from '../core/long-values.ts'
 import type {
   CallNode,
   ClusterView,
-  Layout,
   NamedRead,
   NodeCall,
   NodeFailure,
@@ -19,9 +16,10 @@ import type {
   PassedOnTo,
 } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
-import { type EdgeResponse, type NodeOrigin, PROBLEM_TYPE } from '../core/response.ts'
+import type { EdgeResponse, NodeOrigin } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
-import { ownField, ownText, parseJson } from '../core/values.ts'
+import { ownField } from '../core/values.ts'
+import { bodyOf, layoutRules, versionIn } from './layout-rules.ts'
 
 /** A node that may answer a request, and what is asked of it. */
 export interface Candidate {
@@ -94,57 +92,6 @@ export interface Answer {
 export type TranslatedResponse =
   | { readonly ok: true; readonly response: EdgeResponse }
   | { readonly ok: false; readonly reason: string }
-
-/** What differs between nodes of the two layouts besides the translation. */
-interface LayoutRules {
-  /** Calls per minute that a node answers, of all clients together; it refuses more. 0: no limit. */
-  readonly perMinute: number
-  /** Whether calls carry a token, for which the edge logs in. Otherwise the node checks the credentials of each call. */
-  readonly hasTokens: boolean
-  /** Whether responses show that the node is at its limit, blocks the address of the edge, or hangs. */
-  readonly showsProblems: boolean
-  /** Whether responses depend on the rights of the account, which the node shows. */
-  readonly hasRights: boolean
-  /** Whether a node distributes requests by itself, whatever its settings are. */
-  readonly distributes: boolean
-  /** Whether a request is one call, so that a refused call means that nothing was done. */
-  readonly asksOnce: boolean
-  /** The path of the cheapest read that every account may send, and the version in the `data` of its response. */
-  readonly versionPath: string
-  readonly versionIn: (data: unknown) => unknown
-  /** Whether a node of the layout may have sent this response. */
-  readonly mayAnswer: (response: Pick<NodeResponse, 'type' | 'status'>) => boolean
-}
-
-export const layoutRules: Readonly<Record<Layout, LayoutRules>> = {
-  v3: {
-    perMinute: 0,
-    hasTokens: false,
-    showsProblems: false,
-    hasRights: false,
-    distributes: false,
-    asksOnce: true,
-    versionPath: '/version',
-    versionIn: (data) => data,
-    mayAnswer: ({ type }) => type !== PROBLEM_TYPE,
-  },
-  v4: {
-    perMinute: 300,
-    hasTokens: true,
-    showsProblems: true,
-    hasRights: true,
-    distributes: true,
-    asksOnce: false,
-    versionPath: '/',
-    versionIn: (data) => ownText(data, 'api_version'),
-    mayAnswer: ({ type, status }) => status === 200 || status === 202 || type === PROBLEM_TYPE,
-  },
-}
-
-/** Returns the rules of the setting `cluster.layout`. With `auto` nodes may have the v4 layout, which needs more care. */
-export function rulesOfSetting(layout: Layout | 'auto'): LayoutRules {
-  return layoutRules[layout === 'auto' ? 'v4' : layout]
-}
 
 /** What a dialect decides about a call. `endpoint`: method and path template. `timeout` in milliseconds. */
 interface DialectCall
@@ -222,31 +169,6 @@ export async function formatBody(request: EdgeRequest): Promise<NodeCall['body']
   return { type: 'application/json', bytes: await jsonInTurns(body.fields) }
 }
 
-/** Returns the response with unchanged bytes, or the reason why they are not an envelope of the API. */
-export async function toEdgeResponse({
-  status,
-  type,
-  length,
-  personal,
-  body,
-}: NodeResponse): Promise<TranslatedResponse> {
-  if (body instanceof Readable) {
-    return { ok: true, response: { kind: 'file', status, type, ...(length !== undefined && { length }), stream: body } }
-  }
-  const envelope = await readEnvelopeInTurns(body)
-  if (!envelope.ok) return envelope
-  const { rows, namesFailedNodes } = envelope
-  const origin = { ...OF_NODE, isPersonal: personal === true, rows, namesFailedNodes }
-  return { ok: true, response: { kind: 'envelope', status, body, errorNumber: envelope.error, origin } }
-}
-
-/** Returns the version without a leading `v`; `undefined` if the response does not contain one. */
-export function versionIn(response: NodeResponse, layout: Layout): string | undefined {
-  const data = ownField(shortBodyOf(response), 'data')
-  const text = layoutRules[layout].versionIn(data)
-  return typeof text === 'string' ? /^v?([0-9]+(?:\.[0-9]+){1,3})$/.exec(text)?.[1] : undefined
-}
-
 /** Reads the version that a node shows now; `undefined`: it shows none. */
 export async function readVersion(
   request: EdgeRequest,
@@ -263,20 +185,6 @@ export async function readVersion(
 /** Returns the `data` of a read that succeeded; `undefined` for every other result. */
 export function dataIn(result: NodeResult): unknown {
   return result.ok && result.response.status === 200 ? ownField(bodyOf(result.response), 'data') : undefined
-}
-
-/** A response that shows the layout or the version of a node is shorter. A longer one would block the event loop. */
-const MAX_SHORT_BODY_BYTES = 16 * 1024
-
-/** As `bodyOf`; also undefined for a longer response than those that show what a node is. */
-export function shortBodyOf(response: NodeResponse): unknown {
-  const { body } = response
-  return Buffer.isBuffer(body) && body.length <= MAX_SHORT_BODY_BYTES ? bodyOf(response) : undefined
-}
-
-/** Returns the JSON value of a response that was read completely; `undefined` for a file, and for what is no JSON. */
-export function bodyOf({ body }: NodeResponse): unknown {
-  return Buffer.isBuffer(body) ? parseJson(body) : undefined
 }
 
 export const OF_NODE: NodeOrigin = {

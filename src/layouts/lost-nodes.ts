@@ -5,23 +5,13 @@
  */
 
 import type { WithoutLost } from '../contracts/endpoint.ts'
-import { findListInTurns } from '../core/envelope.ts'
-import { parseInTurns } from '../core/json-parse.ts'
-import { concatInTurns, jsonInTurns } from '../core/long-values.ts'
-import {
-  type CallNode,
-  type ClusterView,
-  type NodeFailure,
-  type NodeResponse,
-  type NodeResult,
-  nodeOfAgent,
-  type PassedOnTo,
-} from '../core/node-call.ts'
+import { type CallNode, type NodeFailure, type NodeResult, nodeOfAgent, type PassedOnTo } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { PROBLEM_TYPE, REFUSED_BY_RIGHTS } from '../core/response.ts'
 import { ownField, ownText } from '../core/values.ts'
 import { createNeededRead, dataIn, fillPath } from './dialect.ts'
-import { ALL_FAILED, NO_AGENT, NO_SUCH_NODE, SOME_FAILED, UNKNOWN_NODE } from './v4/content.ts'
+import { addFailed, type FailedItem, failedOnly, LOST_ITEM, NOT_CONNECTED_ITEM, unknownNode } from './failed-items.ts'
+import { NO_AGENT, NO_SUCH_NODE } from './v4/content.ts'
 import { formatQuery, MAX_IDS, MAX_LIST_BYTES } from './v4/request-line.ts'
 
 /** A call for a request: what differs from the request itself. */
@@ -35,7 +25,6 @@ interface LostNodesQuestion {
   readonly request: EdgeRequest
   /** The asked node. */
   readonly node: string
-  readonly view: Pick<ClusterView, 'nodes'>
   readonly call: CallNode
   readonly ask: (call: ChangedCall) => Promise<NodeResult>
   /** The query of the call that failed. */
@@ -43,15 +32,6 @@ interface LostNodesQuestion {
   /** Milliseconds that are left; `undefined`: no limit. */
   readonly remaining: () => number | undefined
 }
-
-/** A failed item of a lost node, in the words of the manager. */
-const LOST_ITEM = { code: UNKNOWN_NODE, message: 'Unknown node ID', remediation: 'Check the name of the node' } as const
-const NOT_CONNECTED_ITEM = {
-  code: NO_SUCH_NODE,
-  message: 'Node does not exist',
-  remediation:
-    'Make sure the name is correct and that the node is up. You can check it using `cluster_control -l` (https://documentation.wazuh.com/current/user-manual/reference/tools/cluster_control.html#get-connected-nodes)',
-} as const
 
 /** Further nodes may be found to be lost while the others are asked. */
 const MAX_ROUNDS = 3
@@ -213,73 +193,4 @@ const IF_NAMED: ReadonlySet<number> = new Set([REFUSED_BY_RIGHTS, NO_SUCH_NODE])
 
 function isOneOf(codes: WithoutLost['leftOut'], code: number): boolean {
   return codes === 'every' || codes?.includes(code) === true
-}
-
-interface FailedItem {
-  readonly error: { readonly code: number; readonly message: string }
-  readonly id: readonly unknown[]
-}
-
-interface FailedItemChanges {
-  readonly added: readonly FailedItem[]
-  readonly isLeftOut: (code: number) => boolean
-  /** Of a response with some failed items. */
-  readonly message: string
-}
-
-/** Changes the failed items of a response. The affected ones are neither parsed nor copied to values. */
-async function addFailed(body: Buffer, { added, isLeftOut, message }: FailedItemChanges): Promise<Buffer> {
-  const found = await findListInTurns(body, 'affected_items', 'total_affected_items')
-  if (found === undefined) return body
-  const { rows, total } = found
-  const others = await parseInTurns(await concatInTurns([body.subarray(0, rows.from), body.subarray(rows.to)]))
-  const { affected_items: _, ...data } = Object(ownField(others, 'data')) as { affected_items?: unknown }
-  const before = ownField(data, 'failed_items')
-  const stay = Array.isArray(before) ? (before as FailedItem[]).filter(({ error }) => !isLeftOut(error.code)) : []
-  const failed = mergeItems([...stay, ...added])
-  const count = failed.reduce((sum, { id }) => sum + id.length, 0)
-  const changed = await jsonInTurns({ ...data, total_failed_items: count, failed_items: failed })
-  const error = count === 0 ? 0 : total > 0 ? SOME_FAILED : ALL_FAILED
-  const text = error === SOME_FAILED ? message : ownField(others, 'message')
-  return concatInTurns([
-    Buffer.from('{"data":{"affected_items":['),
-    body.subarray(rows.from, rows.to),
-    Buffer.from('],'),
-    changed.subarray(1),
-    Buffer.from(`,${JSON.stringify({ message: text, error }).slice(1)}`),
-  ])
-}
-
-/** The manager has one item for each error, in the order of the codes. */
-function mergeItems(items: readonly FailedItem[]): readonly FailedItem[] {
-  const byError = new Map<string, FailedItem>()
-  for (const item of items) {
-    const key = `${item.error.code} ${item.error.message}`
-    const before = byError.get(key)
-    byError.set(key, before === undefined ? item : { ...before, id: [...new Set([...before.id, ...item.id])].sort() })
-  }
-  return [...byError.values()].sort((a, b) => a.error.code - b.error.code)
-}
-
-/** The answer about an agent of a lost node. */
-function unknownNode(node: string): NodeResult {
-  const { code, message, remediation } = LOST_ITEM
-  const problem = { title: 'Wazuh Cluster Error', detail: message, remediation, error: code }
-  return responseOf(node, { status: 400, type: PROBLEM_TYPE, body: Buffer.from(`${JSON.stringify(problem)}\n`) })
-}
-
-/** The answer about nodes that are not connected. */
-function failedOnly(node: string, id: readonly string[]): NodeResult {
-  const data = {
-    affected_items: [],
-    total_affected_items: 0,
-    total_failed_items: id.length,
-    failed_items: [{ error: NOT_CONNECTED_ITEM, id }],
-  }
-  const body = Buffer.from(JSON.stringify({ data, message: 'No information was returned', error: ALL_FAILED }))
-  return responseOf(node, { status: 200, type: 'application/json', body })
-}
-
-function responseOf(node: string, response: Omit<NodeResponse, 'node'>): NodeResult {
-  return { ok: true, response: { node, ...response } }
 }

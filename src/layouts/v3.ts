@@ -1,6 +1,8 @@
 /** The simplest dialect: the v3 contract in front of nodes of the v3 layout. */
+import { Readable } from 'node:stream'
 import type { Endpoint } from '../contracts/endpoint.ts'
-import type { NodeCall } from '../core/node-call.ts'
+import { readEnvelopeInTurns } from '../core/envelope.ts'
+import type { NodeCall, NodeResponse } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import {
   type Candidate,
@@ -9,7 +11,8 @@ import {
   encode,
   fillPath,
   formatBody,
-  toEdgeResponse,
+  OF_NODE,
+  type TranslatedResponse,
 } from './dialect.ts'
 
 /**
@@ -57,4 +60,22 @@ function v3Query({ endpoint, query, waitForComplete }: EdgeRequest): string {
     if (Object.hasOwn(query, name) && edgeOnly === undefined) pairs.push(`${encode(name)}=${encode(query[name] ?? '')}`)
   if (waitForComplete) pairs.push('wait_for_complete')
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`
+}
+
+/** Returns the response with unchanged bytes, or the reason why they are not an envelope of the API. */
+export async function toEdgeResponse({
+  status,
+  type,
+  length,
+  personal,
+  body,
+}: NodeResponse): Promise<TranslatedResponse> {
+  if (body instanceof Readable) {
+    return { ok: true, response: { kind: 'file', status, type, ...(length !== undefined && { length }), stream: body } }
+  }
+  const envelope = await readEnvelopeInTurns(body)
+  if (!envelope.ok) return envelope
+  const { rows, namesFailedNodes } = envelope
+  const origin = { ...OF_NODE, isPersonal: personal === true, rows, namesFailedNodes }
+  return { ok: true, response: { kind: 'envelope', status, body, errorNumber: envelope.error, origin } }
 }

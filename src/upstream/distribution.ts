@@ -6,7 +6,8 @@
 import { parseEnvelope } from '../core/envelope.ts'
 import type { LayoutChange } from '../core/events.ts'
 import type { CallNode, ClusterView, NodeCall, NodeResult } from '../core/node-call.ts'
-import { layoutRules, toEdgeResponse } from '../layouts/dialect.ts'
+import { layoutRules } from '../layouts/layout-rules.ts'
+import { toEdgeResponse } from '../layouts/v3.ts'
 import type { ClusterLog } from './options.ts'
 import { createOwnCall } from './probes.ts'
 

@@ -17,14 +17,8 @@ import { actsAsItself, type EdgeRequest, type Handler, type LateAnswer } from '.
 import type { EdgeResponse } from '../core/response.ts'
 import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import { traceSync } from '../core/traced.ts'
-import {
-  type Answer,
-  type Candidate,
-  type DialectResult,
-  type DialectTools,
-  layoutRules,
-  type ShareRead,
-} from '../layouts/dialect.ts'
+import type { Answer, Candidate, DialectResult, DialectTools, ShareRead } from '../layouts/dialect.ts'
+import { layoutRules } from '../layouts/layout-rules.ts'
 import { NO_MASTER, UNKNOWN_NODE } from '../layouts/v4/content.ts'
 import { isAnsweredByNodeCache } from '../layouts/v4-contract.ts'
 import { notSent } from './call.ts'

@@ -1,7 +1,7 @@
 /** One node with an address: the state that its calls share. `stack.ts` has the order of what happens to a call. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClusterView, isRelease5, type Layout, type NodeCall } from '../core/node-call.ts'
-import { layoutRules } from '../layouts/dialect.ts'
+import { layoutRules } from '../layouts/layout-rules.ts'
 import { ANONYMOUS, notSent, type Send } from './call.ts'
 import { CallBudget } from './call-budget.ts'
 import type { DrainedNodes } from './drains.ts'

@@ -3,7 +3,7 @@
  * next one, and returns what sends a call through both.
  */
 import type { NodeCall, NodeFailure } from '../core/node-call.ts'
-import { layoutRules } from '../layouts/dialect.ts'
+import { layoutRules } from '../layouts/layout-rules.ts'
 import { countCall, retryOnce, traceAttempt } from './attempts.ts'
 import { notSent, type Send } from './call.ts'
 import { queue } from './call-in-slot.ts'

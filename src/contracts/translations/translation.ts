@@ -112,7 +112,7 @@ export interface ParamRule {
 
 /**
  * How a body is converted. `none`: there is no body. `json`: an object of templates. Each other word is a function in
- * `layouts/v4/build-call.ts`: `registration` (`force` in seconds becomes an object), `command` (of an active response).
+ * `layouts/v4/request-body.ts`: `registration` (`force` in seconds becomes an object), `command` (of an active response).
  */
 export type BodyRule = 'none' | 'registration' | 'command' | { readonly json: Readonly<Record<string, string>> }
 

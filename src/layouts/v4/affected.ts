@@ -3,10 +3,10 @@
 import type { AffectedRule } from '../../contracts/translations/translation.ts'
 import v3 from '../../contracts/v3/texts.json' with { type: 'json' }
 import { ownEntry } from '../../core/values.ts'
-import { listOf } from './build-call.ts'
 import type { Success } from './content.ts'
 import type { Conversation } from './conversation.ts'
 import { errorOf, meaningOf, RefusedError } from './errors.ts'
+import { listOf } from './request-line.ts'
 
 interface Failure {
   readonly id: string

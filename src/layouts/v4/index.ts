@@ -9,18 +9,23 @@ import { CollectionError, parseCollectionRequest } from '../../collections/reque
 import { compileProjection } from '../../collections/select.ts'
 import { type Source, sources } from '../../collections/sources.ts'
 import type { Row } from '../../collections/value.ts'
-import type { CallTemplate, ParamRule, Plan, Release, Translation } from '../../contracts/translations/translation.ts'
+import type { Plan, Translation } from '../../contracts/translations/translation.ts'
 import { EdgeError } from '../../core/errors.ts'
-import { isInRelease, isRelease5, minorOf } from '../../core/node-call.ts'
+import { isInRelease, isRelease5 } from '../../core/node-call.ts'
 import { ownEntry, ownText } from '../../core/values.ts'
 import type { Dialect, DialectResult } from '../dialect.ts'
 import { answerError, answerOf, type RunPlan } from './answer.ts'
 import { Conversation } from './conversation.ts'
 import { RefusedError } from './errors.ts'
 import { allAgents } from './plans/all-agents.ts'
+import { restart, verdict } from './plans/every-node.ts'
 import { deleteFile, readFile, writeFile } from './plans/files.ts'
-import { agentCounts, configuration, download, info, lists, logs, rowsOfAgent, summary } from './plans/reads.ts'
-import { confirmRemoval, oneCall, removeAgent, removeGroups, restart, upgradeResult, verdict } from './plans/writes.ts'
+import { oneCall } from './plans/one-call.ts'
+import { configuration, download, info, lists, logs, rowsOfAgent, upgradeResult } from './plans/reads.ts'
+import { confirmRemoval, removeAgent } from './plans/remove-agents.ts'
+import { removeGroups } from './plans/remove-groups.ts'
+import { agentCounts, summary } from './plans/summaries.ts'
+import { dependsOnRelease, variantsFor } from './releases.ts'
 import { EndedError, NotDoneError } from './reply.ts'
 
 export const v4: Dialect = {
@@ -50,7 +55,7 @@ export const v4: Dialect = {
 
 function askOnce(conversation: Conversation, translation: Translation): Promise<DialectResult> {
   conversation.translation = translation
-  return boundariesOf(translation.call).length > 0 ? askByRelease(conversation) : run(conversation, translation)
+  return dependsOnRelease(translation) ? askByRelease(conversation) : run(conversation, translation)
 }
 
 /**
@@ -130,63 +135,10 @@ function checkQuery({ rows, request: { query }, translation: { call } }: Convers
   compileMatching(checked, source, source === sources.catalogue ? [''] : [], (row: Row) => row)
 }
 
-interface Variant {
-  readonly translation: Translation
-  /** A version whose nodes know the calls of the translation; `undefined`: the newest one. */
-  readonly version: string | undefined
-}
-
-/** Returns the translations for nodes of all releases, the one for this version first. */
-function variantsFor(translation: Translation, version: string | undefined): readonly Variant[] {
-  const boundaries = boundariesOf(translation.call)
-  const others = boundaries.flatMap((boundary) => [`4.${boundary}`, `4.${boundary - 1}`])
-  const variants = new Map<Translation, Variant>()
-  for (const known of [version, ...others]) {
-    const variant = variantFor(translation, known === undefined ? Number.POSITIVE_INFINITY : minorOrLatest(known))
-    if (!variants.has(variant)) variants.set(variant, { translation: variant, version: known })
-  }
-  return [...variants.values()]
-}
-
 /** Asks the node for its version; every account may. Throws as `send` does. */
 async function readVersion(conversation: Conversation): Promise<string | undefined> {
   const { content } = await conversation.get('/')
   return content.kind === 'success' ? ownText(content.data, 'api_version') : undefined
-}
-
-/** As `minorOf`; Infinity for versions after 4, and for texts that are no version. */
-export function minorOrLatest(version: string): number {
-  return minorOf(version) ?? Number.POSITIVE_INFINITY
-}
-
-function boundariesOf({ since, params = {} }: CallTemplate): readonly number[] {
-  const releases = [since?.release, ...Object.values(params).map((rule) => rule.since)]
-  return releases.flatMap((release: Release | undefined) => (release === undefined ? [] : [minorOrLatest(release)]))
-}
-
-const created = new WeakMap<Translation, Map<string, Translation>>()
-
-/** Returns the same object for all versions that need the same translation. */
-function variantFor(translation: Translation, minor: number): Translation {
-  const key = boundariesOf(translation.call)
-    .map((boundary) => Number(minor >= boundary))
-    .join('')
-  const known = created.get(translation) ?? new Map<string, Translation>()
-  created.set(translation, known)
-  const variant = known.get(key) ?? { ...translation, call: callFor(translation.call, minor) }
-  known.set(key, variant)
-  return variant
-}
-
-function callFor({ since, ...call }: CallTemplate, minor: number): CallTemplate {
-  const { params, ...others } = since !== undefined && minor >= minorOrLatest(since.release) ? since.call : call
-  if (params === undefined) return others
-  const rules = Object.entries(params).map(([name, rule]) => [name, ruleFor(rule, minor)] as const)
-  return { ...others, params: Object.fromEntries(rules) }
-}
-
-function ruleFor({ since, ...rule }: ParamRule, minor: number): ParamRule {
-  return since === undefined || minor >= minorOrLatest(since) ? rule : { ...rule, byEdge: true }
 }
 
 /** The plans of the v4 layout: how many calls a request needs, and what they give together. */

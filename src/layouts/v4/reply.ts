@@ -50,3 +50,9 @@ export function successOf(reply: Reply): Success {
   if (reply.content.kind !== 'success') throw new NotDoneError(reply)
   return reply.content
 }
+
+/** Returns the first item of a success, if it is an object. */
+export function firstItem({ content }: Reply): Readonly<Record<string, unknown>> | undefined {
+  const item = content.kind === 'success' ? content.items?.[0] : undefined
+  return typeof item === 'object' && item !== null ? (item as Readonly<Record<string, unknown>>) : undefined
+}

@@ -1,6 +1,9 @@
 /** Request lines of calls, whose length a node limits, and lists of ids that fit into one. */
+import type { Translation } from '../../contracts/translations/translation.ts'
 import { EdgeError } from '../../core/errors.ts'
 import type { NamedRead } from '../../core/node-call.ts'
+import { type EdgeRequest, fieldsOf } from '../../core/request.ts'
+import { ownEntry } from '../../core/values.ts'
 import { encode, fillPath } from '../dialect.ts'
 
 /**
@@ -51,4 +54,24 @@ export function chunksOf(ids: readonly string[], maxBytes = MAX_LIST_BYTES): str
   }
   if (chunk.length > 0) chunks.push(chunk.join(','))
   return chunks
+}
+
+interface Listing {
+  readonly request: EdgeRequest
+  readonly translation: Translation
+}
+
+/** Returns the ids that the request lists; `undefined`: it has no list. */
+export function listOf({ request, translation }: Listing): readonly string[] | undefined {
+  const { list } = translation.call
+  if (list === undefined) return undefined
+  const value = list.from === 'query.ids' ? ownEntry(request.query, 'ids') : ownEntry(fieldsOf(request), 'ids')
+  if (value === undefined) return undefined
+  const ids = Array.isArray(value) ? value.map(String) : String(value).split(',')
+  return ids.filter((id) => id !== '').map(canonicalId)
+}
+
+/** The node takes ids of three digits; with more zeros in front than that they name no agent. */
+function canonicalId(id: string): string {
+  return /^\d+$/.test(id) ? id.replace(/^0+(?=\d)/, '').padStart(3, '0') : id
 }

@@ -8,10 +8,10 @@ import { isRelease5 } from '../../../core/node-call.ts'
 import { ownText } from '../../../core/values.ts'
 import type { Answer } from '../../dialect.ts'
 import { answerData, answerError, answerOf } from '../answer.ts'
-import { uploadOf } from '../build-call.ts'
 import type { Conversation, V4Call } from '../conversation.ts'
 import { RefusedError, v3Error } from '../errors.ts'
 import type { Reply } from '../reply.ts'
+import { uploadOf } from '../request-body.ts'
 
 const MAIN_CONFIGURATION = 'etc/ossec.conf'
 const UNREADABLE = 1005

@@ -2,24 +2,19 @@
 
 import { Readable } from 'node:stream'
 import type { Element, Row } from '../../../collections/value.ts'
-import { isRelease5 } from '../../../core/node-call.ts'
-import { REFUSED_BY_RIGHTS } from '../../../core/response.ts'
 import { ownEntry, ownField, ownText } from '../../../core/values.ts'
 import type { Answer } from '../../dialect.ts'
-import { answerData, answerError, answerOf, collectByEdge, type RunPlan } from '../answer.ts'
+import { answerData, answerError, answerOf } from '../answer.ts'
 import { buildCall } from '../build-call.ts'
-import { NO_AGENT, NO_DATABASE } from '../content.ts'
+import { type Content, NO_AGENT, NO_DATABASE } from '../content.ts'
 import type { Conversation, V4Call } from '../conversation.ts'
-import { errorOfProblem, RefusedError, v3Error } from '../errors.ts'
-import { type Reply, successOf } from '../reply.ts'
+import { collectByEdge } from '../data.ts'
+import { RefusedError, v3Error } from '../errors.ts'
+import { errorOfProblem } from '../problems.ts'
+import { firstItem, type Reply, successOf } from '../reply.ts'
 import { createRowConverter } from '../rows.ts'
 import { toV3Sections } from '../shapes.ts'
-import { oneCall } from './writes.ts'
-
-function firstItem({ content }: Reply): Readonly<Record<string, unknown>> | undefined {
-  const item = content.kind === 'success' ? content.items?.[0] : undefined
-  return typeof item === 'object' && item !== null ? (item as Readonly<Record<string, unknown>>) : undefined
-}
+import { oneCall } from './one-call.ts'
 
 /**
  * Rows of one agent, of calls that look for its database before they look for the agent. Agents that exist have no database
@@ -66,8 +61,9 @@ export async function info(conversation: Conversation): Promise<Answer> {
   const item = firstItem(own)
   if (item === undefined) return answerOf(conversation, own)
   const state = isElsewhere ? undefined : await conversation.get('/cluster/status')
-  if (state !== undefined && !hasSucceeded(state)) return answerOf(conversation, state)
-  const { enabled = 'yes', running } = state === undefined ? IN_CLUSTER : statusOf(state)
+  const status = state && statusOf(state)
+  if (state !== undefined && status === undefined) return answerOf(conversation, state)
+  const { enabled = 'yes', running } = status ?? IN_CLUSTER
   const local = enabled === 'yes' ? await conversation.get('/cluster/local/info') : undefined
   if (local !== undefined && firstItem(local) === undefined) return answerOf(conversation, local)
   const { tz_offset, tz_name, ...facts } = createRowConverter(rows)(item) as Readonly<Record<string, unknown>>
@@ -92,13 +88,9 @@ export async function info(conversation: Conversation): Promise<Answer> {
 
 const IN_CLUSTER = { enabled: 'yes', running: 'yes' }
 
-function hasSucceeded({ content }: Reply): boolean {
-  return content.kind === 'success' && content.error === 0
-}
-
-function statusOf({ content }: Reply): { readonly enabled: unknown; readonly running: unknown } {
-  const data = content.kind === 'success' ? content.data : undefined
-  return { enabled: ownField(data, 'enabled'), running: ownField(data, 'running') }
+function statusOf({ content }: Reply): { readonly enabled: unknown; readonly running: unknown } | undefined {
+  if (content.kind !== 'success' || content.error !== 0) return undefined
+  return { enabled: ownField(content.data, 'enabled'), running: ownField(content.data, 'running') }
 }
 
 const FOLDER = 'etc/lists/'
@@ -177,80 +169,34 @@ function answerMissing(conversation: Conversation, reply: Reply, name: string): 
   return answerError(reply, { code: 700, message: `File not found: ${name}`, status: 404 })
 }
 
-type MakeData = (conversation: Conversation, data: unknown, manager: Row | undefined) => unknown
+const INTERVAL_MS = 5_000
+const DEFAULT_ATTEMPTS = 3
+const TIME_LIMIT_MS = 10_000
 
-export const summary = withManager('node_name,os.name,os.platform,os.version,version', overviewOf)
-
-export const agentCounts = withManager('id', (_, data, manager) => countsOf(ownField(data, 'connection'), manager))
+const RUNNING: ReadonlySet<unknown> = new Set(['In queue', 'Updating', 'In progress'])
+const DONE = 'Updated'
 
 /**
- * Returns the plan of a summary of all agents. The node does not count agent 000, the manager itself: the edge adds it for
- * callers who may read it, as the node counts for each caller the agents that they may read. `select`: the fields of agent
- * 000 that the data need.
+ * Waits for the outcome of an upgrade. The node of the v3 layout looks for it itself: at once, and then every 5 s as
+ * often as `timeout` says, but no longer than its time limit of 10 s. The v4 one answers with the state of the task.
  */
-function withManager(select: string, makeData: MakeData): RunPlan {
-  return async (conversation): Promise<Answer> => {
-    conversation.checkRoom(isRelease5(conversation.release) ? 1 : 2)
-    const reply = await conversation.send(buildCall(conversation).call)
-    const { data } = successOf(reply)
-    // Release 5.0 has no agent 000.
-    if (isRelease5(conversation.release)) return answerData(reply, makeData(conversation, data, undefined))
-    const manager = await conversation.get('/agents', { agents_list: '000', select })
-    const { content } = manager
-    const isDenied = content.kind === 'problem' && content.code === REFUSED_BY_RIGHTS
-    if (content.kind !== 'success' && !isDenied) return answerOf(conversation, manager)
-    return answerData(reply, makeData(conversation, data, firstItem(manager)))
+export async function upgradeResult(conversation: Conversation): Promise<Answer> {
+  const { request } = conversation
+  const { call } = buildCall(conversation)
+  const attempts = Number(request.query.timeout ?? DEFAULT_ATTEMPTS)
+  const allowed = request.waitForComplete ? Number.POSITIVE_INFINITY : Math.min(TIME_LIMIT_MS, conversation.remaining)
+  let reply = await conversation.send(call)
+  for (let attempt = 1; RUNNING.has(stateOf(reply.content)); attempt++) {
+    if (attempt > attempts) return answerError(reply, v3Error(1716))
+    if (attempt * INTERVAL_MS > allowed) return answerError(reply, v3Error(3021))
+    await conversation.pause(INTERVAL_MS, request.client.signal)
+    reply = await conversation.send(call)
   }
+  const status = stateOf(reply.content)
+  return status === undefined || status === DONE ? answerOf(conversation, reply) : answerError(reply, v3Error(1716))
 }
 
-/** Agent 000 is always active. */
-function countsOf(counts: unknown, manager: Row | undefined): unknown {
-  const count = (name: string) => Number(ownField(counts, name) ?? 0)
-  const own = manager === undefined ? 0 : 1
-  return {
-    Total: count('total') + own,
-    Active: count('active') + own,
-    Disconnected: count('disconnected'),
-    'Never connected': count('never_connected'),
-    Pending: count('pending'),
-  }
-}
-
-function overviewOf({ rows }: Conversation, data: unknown, manager: Row | undefined): unknown {
-  const convert = createRowConverter(rows)
-  const counted = (name: string, fields: readonly string[]) => countedWith(rowsOf(data, name), fields, manager)
-  const groups = rowsOf(data, 'groups')
-  const [last] = rowsOf(data, 'last_registered_agent')
-  return {
-    nodes: counted('nodes', ['node_name']),
-    groups: { items: groups, totalItems: groups.length },
-    agent_os: counted('agent_os', ['os']),
-    agent_status: countsOf(ownField(ownField(data, 'agent_status'), 'connection'), manager),
-    agent_version: counted('agent_version', ['version']),
-    last_registered_agent: last === undefined ? {} : convert(last),
-  }
-}
-
-function rowsOf(data: unknown, name: string): readonly Row[] {
-  const rows = ownField(data, name)
-  return Array.isArray(rows) ? (rows as Row[]) : []
-}
-
-const withoutUnknown = createRowConverter({ unknownIsMissing: { except: ['node_name'] } })
-
-/** Adds the manager to the row with its values, or as a row of its own. The total is the number of agents. */
-function countedWith(rows: readonly Row[], fields: readonly string[], manager: Row | undefined): unknown {
-  const own = manager && Object.fromEntries(fields.map((name) => [name, manager[name]]))
-  const isOwn = (row: Row) => own !== undefined && fields.every((name) => isEqual(row[name], own[name]))
-  const counted = rows.map((row) => (isOwn(row) ? { ...row, count: Number(row.count) + 1 } : row))
-  const all = own !== undefined && !rows.some(isOwn) ? [{ ...own, count: 1 }, ...counted] : counted
-  const totalItems = all.reduce((sum, { count }) => sum + Number(count), 0)
-  return { items: all.map(withoutUnknown), totalItems }
-}
-
-/** Compares texts, and objects of texts. */
-function isEqual(a: unknown, b: unknown): boolean {
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b
-  const names = new Set([...Object.keys(a), ...Object.keys(b)])
-  return [...names].every((name) => ownField(a, name) === ownField(b, name))
+/** Returns the state of the task; `undefined`: there is none. */
+function stateOf(content: Content): unknown {
+  return content.kind === 'success' ? ownField(content.items?.[0], 'status') : undefined
 }

@@ -1,6 +1,6 @@
 /** No user gets what the node would not give it, and the comparison finds an edge that shares responses across roles. */
 import t from 'tap'
-import { layoutRules } from '../../../../src/layouts/dialect.ts'
+import { layoutRules } from '../../../../src/layouts/layout-rules.ts'
 import { startEdge } from '../../../support/edge.ts'
 import { runMatrix } from './matrix.ts'
 
