@@ -1,4 +1,5 @@
 /** How elements leave a collection: `select`, hidden fields, and the nesting of flat inventory rows. */
+import { inventoryObjects } from '../contracts/v3/inventories.ts'
 import { CollectionError } from './request.ts'
 import type { Source } from './sources.ts'
 import { type Element, fieldValue, type Row } from './value.ts'
@@ -54,9 +55,10 @@ function setAt(into: Record<string, unknown>, path: readonly string[], value: un
   setAt(inner, rest, value)
 }
 
-/** Columns with these prefixes become members of one object. */
-const NESTED_PREFIXES: ReadonlySet<string> = new Set(['scan', 'os', 'ram', 'cpu', 'local', 'remote'])
-/** Columns with these prefixes are nested only if the row has at least two, so `select=tx_packets` stays flat. */
+/**
+ * Columns begin with the name of their object. Those of these objects are nested only if the row has at least two, so
+ * `select=tx_packets` stays flat.
+ */
 const COUNTER_PREFIXES: ReadonlySet<string> = new Set(['rx', 'tx'])
 
 /**
@@ -78,21 +80,19 @@ export function nestRow(row: Row): Row {
 /** Returns the path that a member of this flat row has in the nested row; undefined: the member stays flat. */
 export function nestedPath(name: string, row: Row): readonly [outer: string, inner: string] | undefined {
   const [prefix, part] = splitName(name)
-  if (part === undefined || !(NESTED_PREFIXES.has(prefix) || hasSeveralCounters(prefix, row))) return undefined
-  return [prefix, part]
+  const isNested = COUNTER_PREFIXES.has(prefix) ? hasSeveralCounters(prefix, row) : inventoryObjects.has(prefix)
+  return part !== undefined && isNested ? [prefix, part] : undefined
 }
 
 /** Returns the path that a flat name may have in a nested row: `scan_id` becomes `scan`, `id`. */
 export function splitNestedName(name: string): readonly [outer: string, inner: string] | undefined {
   const [prefix, part] = splitName(name)
-  return part !== undefined && (NESTED_PREFIXES.has(prefix) || COUNTER_PREFIXES.has(prefix))
-    ? [prefix, part]
-    : undefined
+  return part !== undefined && inventoryObjects.has(prefix) ? [prefix, part] : undefined
 }
 
 export function flattenRow(row: Row): Row {
   const flat: [string, unknown][] = Object.entries(row).flatMap(([name, value]) => {
-    const parts = NESTED_PREFIXES.has(name) || COUNTER_PREFIXES.has(name) ? value : undefined
+    const parts = inventoryObjects.has(name) ? value : undefined
     if (typeof parts !== 'object' || parts === null || Array.isArray(parts)) return [[name, value]]
     return Object.entries(parts).map(([part, inner]): [string, unknown] => [`${name}_${part}`, inner])
   })
@@ -105,6 +105,5 @@ function splitName(name: string): [prefix: string, part: string | undefined] {
 }
 
 function hasSeveralCounters(prefix: string, row: Row): boolean {
-  if (!COUNTER_PREFIXES.has(prefix)) return false
   return Object.keys(row).filter((name) => name.startsWith(`${prefix}_`) && row[name] !== undefined).length > 1
 }

@@ -16,8 +16,7 @@ export interface Inventory {
   readonly schema: SchemaName
   /**
    * The fields of rows in the v4 layout: `cycles#` is a number, `cpu.mhz~` a number with a fraction, all others are texts.
-   * Parameters of the v3 contract, and columns of its nodes, are named `cpu_mhz`. The name of a new object, such as
-   * `cpu`, is one of `NESTED_PREFIXES` in `src/collections/select.ts` too.
+   * Parameters of the v3 contract, and columns of its nodes, are named `cpu_mhz`.
    */
   readonly fields: string
   /** In the order in which the v4 contract checks them, by the names of the fields. */
@@ -253,6 +252,13 @@ export function fieldsOf(fields: string): InventoryFields {
     return [field.replace(/[#~]$/, ''), kind]
   })
 }
+
+/** The objects in rows, such as `cpu`. */
+export const inventoryObjects: ReadonlySet<string> = new Set(
+  [ciscatFields, ...inventoryKinds.map((kind) => inventories[kind].fields)].flatMap((fields) =>
+    fieldsOf(fields).flatMap(([name]) => /^(\w+)\./.exec(name)?.[1] ?? []),
+  ),
+)
 
 /** Returns the fields that rows have in both layouts. */
 export function sharedFieldsOf({ fields, rows = {} }: Inventory): InventoryFields {

@@ -1,5 +1,5 @@
 /** The inverse of the translation, as a table: the call of the v4 layout for each v3 endpoint. */
-import { inventoryTables } from '../../support/engine/tables.ts'
+import { inventoryKinds } from '../../../src/contracts/v3/inventories.ts'
 import type { V4Exchange } from './exchanges.ts'
 import type { Reason, V3Request } from './v3-request.ts'
 
@@ -183,7 +183,6 @@ const xmlOnly = (request: V3Request) => (request.body?.type === 'application/xml
 const ofMaster = (request: V3Request) => (request.asked === 'master' ? request : ('aboutWorker' as const))
 
 const oneOf = (...inverse: readonly Inverse[]) => inverse
-const kinds = inventoryTables.map(([kind]) => kind)
 const requirements = { pci: 'pci_dss', gdpr: 'gdpr', hipaa: 'hipaa', 'nist-800-53': 'nist-800-53', gpg13: 'gpg13' }
 
 /** Endpoints that the master answers for itself and for a worker. */
@@ -403,7 +402,7 @@ export const inverses: Readonly<Record<string, readonly Inverse[]>> = {
   }),
 
   ...Object.fromEntries(
-    kinds.flatMap((kind) => [
+    inventoryKinds.flatMap((kind) => [
       [
         `GET /syscollector/:agent_id/${kind}`,
         oneOf({ call: `GET /syscollector/:agent_id/${kind}`, ...inventory, alsoKnown: hidden(kind) }),

@@ -1,8 +1,10 @@
 /** The collections of a manager by the path of the request, and how its engine answers them. */
+
+import { inventoryKinds } from '../../../src/contracts/v3/inventories.ts'
 import { type DatabaseCollection, EngineDatabase, type Ties } from './database.ts'
 import { answerFromMemory, type MemoryCollection } from './memory.ts'
 import { type EngineItem, type EngineRow, type Outcome, outcomeOf } from './outcome.ts'
-import { engineTables, inventoryTables, type TableName } from './tables.ts'
+import { engineTables, type TableName } from './tables.ts'
 
 export type EngineCollection =
   | { readonly kind: 'database'; readonly collection: DatabaseCollection }
@@ -60,10 +62,7 @@ const byPath: readonly (readonly [RegExp, (parts: readonly string[]) => EngineCo
   [/^\/rootcheck\/\d+$/, () => rootcheck()],
   [/^\/sca\/\d+$/, () => table('sca')],
   [/^\/ciscat\/\d+\/results$/, () => table('ciscat')],
-  [
-    new RegExp(`^/syscollector/\\d+/(${inventoryTables.map(([kind]) => kind).join('|')})$`),
-    ([kind]) => table(kind as TableName),
-  ],
+  [new RegExp(`^/syscollector/\\d+/(${inventoryKinds.join('|')})$`), ([kind]) => table(kind as TableName)],
 ]
 
 function nodes(): MemoryCollection {

@@ -1,8 +1,14 @@
 /**
  * The database tables of a manager as its engine reads them: the API's field names, the stored columns with their types,
  * dates as the numbers or texts that are stored. Sources: the interface facts, the recorded exchanges, and the measured
- * differences of a real cluster. No code of the edge is used.
+ * differences of a real cluster. No code of the edge is used, but the names of the inventories.
  */
+import { readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+import { schemas } from '../../../packages/reference/src/schemas.ts'
+import type { SchemaName } from '../../../src/contracts/items/index.ts'
+import { type InventoryKind, inventories, inventoryKinds } from '../../../src/contracts/v3/inventories.ts'
+
 export type ColumnType = 'INTEGER' | 'TEXT'
 
 export interface Column {
@@ -42,9 +48,36 @@ function columns(names: string): Readonly<Record<string, Column>> {
   )
 }
 
-function inventory(names: string): EngineTable {
-  return { backend: 'wdb', columns: columns(names), order: { field: 'scan_id' }, nested: 'inventory' }
+const facts = parse(readFileSync('test/contract/data/v4-fields.yaml', 'utf8')) as Readonly<
+  Record<string, readonly { readonly fields: readonly string[] }[]>
+>
+
+/** Fields that rows have in the v4 layout only. */
+const OF_V4_ONLY = ['os_release', 'os.display_version']
+
+/** The columns are the fields that a real node has named, with the types that the schema of the rows has. */
+function inventory(path: string, schema: SchemaName): EngineTable {
+  const names = (facts[path]?.[0]?.fields ?? []).filter((name) => !OF_V4_ONLY.includes(name))
+  const typed = names.map((name) => `${name.replace('.', '_')}${isNumber(schemas[schema], name) ? '#' : ''}`)
+  return { backend: 'wdb', columns: columns(typed.join(' ')), order: { field: 'scan_id' }, nested: 'inventory' }
 }
+
+interface Schema {
+  readonly type?: unknown
+  readonly properties?: Readonly<Record<string, Schema>>
+}
+
+/** `name`: `scan.id` or `scan_id`, if the object has a field with this name. */
+function isNumber({ type, properties = {} }: Schema = {}, name = ''): boolean {
+  if (name === '') return type === 'integer' || type === 'number'
+  const [outer = '', inner] = Object.hasOwn(properties, name) ? [name, ''] : name.split(/[._](.*)/)
+  if (properties[outer] === undefined) throw new Error(`the schema has no field ${name}`)
+  return isNumber(properties[outer], inner)
+}
+
+const inventoryTables = Object.fromEntries(
+  inventoryKinds.map((kind) => [kind, inventory(`/experimental/syscollector/${kind}`, inventories[kind].schema)]),
+) as Readonly<Record<InventoryKind, EngineTable>>
 
 export const engineTables = {
   agents: {
@@ -76,27 +109,8 @@ export const engineTables = {
     order: { field: 'policy_id', descending: true },
     dates: ['start_scan', 'end_scan'],
   },
-  ciscat: inventory('scan_id# scan_time benchmark profile pass# fail# error# notchecked# unknown# score#'),
-  hardware: inventory('scan_id# scan_time board_serial cpu_name cpu_cores# cpu_mhz# ram_free# ram_total# ram_usage#'),
-  os: inventory(`scan_id# scan_time hostname architecture os_name os_version os_codename os_major os_minor os_build
-    os_platform sysname release version`),
-  netaddr: inventory('scan_id# iface proto address netmask broadcast'),
-  netproto: inventory('scan_id# iface type gateway dhcp'),
-  netiface: inventory(`scan_id# scan_time name adapter type state mac mtu# tx_packets# rx_packets# tx_bytes# rx_bytes#
-    tx_errors# rx_errors# tx_dropped# rx_dropped#`),
-  packages: inventory(`scan_id# scan_time format name priority section size# vendor install_time version architecture
-    multiarch source description location`),
-  ports: inventory(`scan_id# scan_time protocol local_ip local_port# remote_ip remote_port# tx_queue# rx_queue# inode#
-    state pid# process`),
-  processes: inventory(`scan_id# scan_time pid name state ppid# utime# stime# cmd argvs euser ruser suser egroup rgroup
-    sgroup fgroup priority# nice# size# vm_size# resident# share# start_time# pgrp# session# nlwp# tgid# tty#
-    processor#`),
-  hotfixes: inventory('scan_id# scan_time hotfix'),
+  ciscat: inventory('/experimental/ciscat/results', 'CiscatResult'),
+  ...inventoryTables,
 } as const satisfies Readonly<Record<string, EngineTable>>
 
 export type TableName = keyof typeof engineTables
-
-/** The tables of `/syscollector/:agent_id/…`, by the last part of the path. */
-export const inventoryTables = Object.entries<EngineTable>(engineTables).filter(
-  ([name, { nested }]) => nested === 'inventory' && name !== 'ciscat',
-)

@@ -80,9 +80,7 @@ function subjectOf(name: Collection): Subject {
   const [table, collection] = [tables[name], collections[name]]
   if (table) return databaseSubject(name, source, table)
   if (!collection) {
-    throw new Error(
-      `no oracle for the source ${name}: add it to tables.ts or, of rows in memory, to arrays.ts (an inventory: test/support/engine/tables.ts)`,
-    )
+    throw new Error(`no oracle for the source ${name}: add it to tables.ts or, of rows in memory, to arrays.ts`)
   }
   return {
     rows: itemsOf(collection),
