@@ -5,7 +5,7 @@ import { type Deadline, startDeadline } from '../core/timing.ts'
 import { type CallEnd, onEnd, type Send, type UpstreamCall } from './call.ts'
 import type { AgentRead } from './failure/agent-reads.ts'
 import { emit, type Layer, reject, type StackParts, startQueueSpan } from './layer.ts'
-import type { Acquisition } from './limiter.ts'
+import type { Acquisition } from './limiter-parts.ts'
 
 /** Waits for a slot. The time limit of the call includes the wait. */
 export const queue =

@@ -1,49 +1,57 @@
-/** How long calls take on one node: the usual time of each endpoint, and the waiting times that follow from the average. */
+/** How long calls take on one node, and the waiting times that follow. */
+import type { HealthSignal } from './failure/health.ts'
 
 /** Weight of the latest call in the usual time. */
 const LATENCY_WEIGHT = 1 / 16
 /** A single call counts at most as this multiple of the usual time. */
 const MAX_LATENCY_FACTOR = 2
-
-/** On the same idle node one endpoint takes 0.2 s and another 16 s, so each endpoint has a usual time of its own. */
-export class EndpointTimes {
-  /** By endpoint template, so bounded by the catalogue. */
-  readonly #usual = new Map<string, number>()
-
-  /** Returns the usual milliseconds of a call; `undefined` before the first answer. */
-  usual(endpoint: string): number | undefined {
-    return this.#usual.get(endpoint)
-  }
-
-  record(endpoint: string, elapsed: number): void {
-    const usual = this.#usual.get(endpoint) ?? elapsed
-    const bounded = Math.min(elapsed, usual * MAX_LATENCY_FACTOR)
-    this.#usual.set(endpoint, Math.max(1, usual + (bounded - usual) * LATENCY_WEIGHT))
-  }
-
-  /** Records that a call without an answer would have taken at least this long. */
-  recordAtLeast(endpoint: string, elapsed: number): void {
-    if (elapsed > (this.#usual.get(endpoint) ?? elapsed)) this.record(endpoint, elapsed)
-  }
-}
-
 /** Weights of the latest call in the average. Recovery is adopted faster than a slowdown. */
 const SLOWER_WEIGHT = 0.2
 const FASTER_WEIGHT = 0.5
 /** The estimate is rough, so clients are never asked to wait longer than this. */
 const MAX_RETRY_AFTER_SECONDS = 30
+/**
+ * A call is sent if this multiple of its usual time is left, or this share of its timeout if that is less. Most calls that are
+ * sent later time out on the node, which works on them all the same. Most calls have ended after this multiple.
+ */
+export const RESERVED_TIMES = 2
+const MAX_RESERVED_SHARE = 0.75
 
-/** The moving average of the time that a call takes on the node, and the waiting times that follow from it. */
-export class ServiceTime {
+export class CallTimes {
+  /**
+   * The usual time of each endpoint template, so bounded by the catalogue. On the same idle node one endpoint takes 0.2 s and
+   * another 16 s.
+   */
+  readonly #usual = new Map<string, number>()
   #average = 0
 
-  /** Milliseconds; 0 before the first call. */
+  /** The moving average of all calls in milliseconds; 0 before the first call. */
   get average(): number {
     return this.#average
   }
 
-  /** Records that a call took `elapsed` milliseconds. */
-  record(elapsed: number): void {
+  /** Returns the expected milliseconds of a call on the node. */
+  expected(endpoint: string): number {
+    return this.#usual.get(endpoint) ?? this.#average
+  }
+
+  /** Returns the milliseconds that a call must have left when it is sent. */
+  reserved(endpoint: string, timeout: number): number {
+    const usual = this.expected(endpoint)
+    return Math.max(usual, Math.min(RESERVED_TIMES * usual, timeout * MAX_RESERVED_SHARE))
+  }
+
+  /** Records that a call was on the node for `elapsed` milliseconds. */
+  record(endpoint: string, elapsed: number, signal: HealthSignal): void {
+    if (signal === 'success' || signal === 'failure') this.#recordInAverage(elapsed)
+    const usual = this.#usual.get(endpoint) ?? elapsed
+    // A call without an answer would have taken at least this long.
+    if (signal !== 'success' && elapsed <= usual) return
+    const bounded = Math.min(elapsed, usual * MAX_LATENCY_FACTOR)
+    this.#usual.set(endpoint, Math.max(1, usual + (bounded - usual) * LATENCY_WEIGHT))
+  }
+
+  #recordInAverage(elapsed: number): void {
     const before = this.#average
     const weight = elapsed > before ? SLOWER_WEIGHT : FASTER_WEIGHT
     this.#average = before === 0 ? elapsed : before + (elapsed - before) * weight

@@ -180,17 +180,17 @@ export class UpstreamNode {
 
   /** Whether a call may be sent now: the node is neither drained nor ejected, and its queue has space. */
   get isAvailable(): boolean {
-    return this.#isAdmitting && this.limiter.hasQueueSpace
+    return this.#isAdmitting && this.limiter.admission.hasQueueSpace
   }
 
   /** Whether calls are sent to the node, and another one would be queued, or take the last free slot. */
   get isSaturated(): boolean {
-    return this.limiter.isSaturated && this.#isAdmitting
+    return this.limiter.admission.isSaturated && this.#isAdmitting
   }
 
   /** Calls that would start without queueing, on slots that no replica uses; 0 if the node is not available. */
   get freeSlots(): number {
-    return this.isAvailable ? this.limiter.free : 0
+    return this.isAvailable ? this.limiter.admission.free : 0
   }
 
   /** Milliseconds until the limit per minute permits this number of reads; Infinity: it never does. */
@@ -241,13 +241,13 @@ export class UpstreamNode {
   }
 
   status() {
-    const { inFlight, limit, usable, queue } = this.limiter
+    const { queue, slots } = this.limiter
     const budget = this.#budgetInUse()?.state
     const { ejectedFor, lastFailure, hangs } = this.health
     return {
-      inFlight,
-      limit,
-      slots: usable,
+      inFlight: slots.taken,
+      limit: slots.limit.value,
+      slots: slots.usable,
       queue,
       ...(budget && { budget }),
       ...(ejectedFor !== undefined && { ejectedFor }),

@@ -210,7 +210,8 @@ export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, wa
     )
     const [limiter] = limiters as [ConcurrencyLimiter]
     const limiterFor = ({ endpoint: { target }, client: { flow } }: EdgeRead): ConcurrencyLimiter =>
-      (target.kind === 'anyNode' && !flow?.isBulk ? limiters.find(({ free }) => free > 0) : undefined) ?? limiter
+      (target.kind === 'anyNode' && !flow?.isBulk ? limiters.find(({ admission }) => admission.free > 0) : undefined) ??
+      limiter
     const parts = replica({
       store,
       clock,
@@ -219,8 +220,8 @@ export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, wa
         staleWhileRevalidate: 'automatic' as const,
         staleIfError: 60_000,
       }),
-      hasIdleCapacity: () => limiter.hasQueueSpace && limiter.free > 1,
-      isSaturated: () => limiter.isSaturated,
+      hasIdleCapacity: () => limiter.admission.hasQueueSpace && limiter.admission.free > 1,
+      isSaturated: () => limiter.admission.isSaturated,
       firstNode: () => 'm',
     })
     parts.nodes.respond = async (request) => {

@@ -112,7 +112,7 @@ async function simulate({ kind, time, workers }: Row, inFlight: number, span: nu
       if (signal === 'success' && now >= measured) answers += 1
       again(signal === 'success' ? 0 : 1_000)
     }
-    if (limiter.inFlight > (manager.accepts ?? Number.POSITIVE_INFINITY)) {
+    if (limiter.slots.taken > (manager.accepts ?? Number.POSITIVE_INFINITY)) {
       return agenda.add(now + 5, async () => finish('tooMany'))
     }
     // The manager completes a call that the edge has given up.

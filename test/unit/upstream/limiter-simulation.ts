@@ -1,7 +1,8 @@
 /** Simulates a limiter with a virtual clock: arrivals, calls of known duration, deadlines. No real time passes. */
 import type { ClientFlow } from '../../../src/core/node-call.ts'
 import type { Deadline } from '../../../src/core/timing.ts'
-import { type Acquisition, ConcurrencyLimiter, type LimitedCall } from '../../../src/upstream/limiter.ts'
+import { ConcurrencyLimiter, type LimitedCall } from '../../../src/upstream/limiter.ts'
+import type { Acquisition } from '../../../src/upstream/limiter-parts.ts'
 
 export interface Arrival extends Partial<LimitedCall> {
   readonly at: number
@@ -51,7 +52,7 @@ export async function run(arrivals: readonly Arrival[], overrides: Partial<typeo
     const acquisition = await limiter.acquire(call, deadline)
     results[index] = { arrival, acquisition, waited: now - at }
     if (!acquisition.ok) return
-    maxInFlight = Math.max(maxInFlight, limiter.inFlight)
+    maxInFlight = Math.max(maxInFlight, limiter.slots.taken)
     const start = now
     // A timeout after a short time on the node is no evidence about the node (health.ts).
     const signal = takes > deadline.remaining() ? 'none' : 'success'

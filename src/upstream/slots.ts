@@ -1,0 +1,64 @@
+/** The slots of one node, which replicas share: the calls of this one that have a slot, and how many may have one. */
+import type { NodeCall, NodeSlots } from '../core/node-call.ts'
+import { CallLimit } from './call-limit.ts'
+
+type Call = Pick<NodeCall, 'path'>
+
+export class Slots {
+  readonly limit: CallLimit
+  readonly #inFlight: () => number
+  readonly #shared: NodeSlots | undefined
+  /** The calls that have ended at the edge, and keep their slots: the node may still work on them. */
+  readonly late = new Set<Call>()
+  #taken = 0
+
+  /** `inFlight`: the setting. `shared`: absent: this process shares the limit of the node with no other. */
+  constructor(inFlight: () => number, shared: NodeSlots | undefined) {
+    this.#inFlight = inFlight
+    this.#shared = shared
+    this.limit = new CallLimit(inFlight())
+  }
+
+  get taken(): number {
+    return this.#taken
+  }
+
+  /** A limit that was lowered because calls are late leaves room for their work already. */
+  get #max(): number {
+    return Math.min(this.#inFlight(), this.limit.value + this.late.size)
+  }
+
+  /** Calls that this replica may have in flight now. */
+  get usable(): number {
+    return Math.min(this.#max, this.#shared?.usable ?? Number.POSITIVE_INFINITY)
+  }
+
+  /** Slots that no replica uses. */
+  get free(): number {
+    return Math.min(this.#max, this.#shared?.available ?? Number.POSITIVE_INFINITY) - this.#taken
+  }
+
+  /** Calls that may be in flight over time, for estimates. */
+  get expected(): number {
+    return Math.min(this.limit.value, this.#shared?.expected ?? Number.POSITIVE_INFINITY)
+  }
+
+  take(): void {
+    this.#taken += 1
+  }
+
+  release(call: Call): void {
+    this.late.delete(call)
+    this.#taken -= 1
+  }
+
+  /** Must be called after each change. `queued`: the calls that further slots would start. */
+  report(queued: number): void {
+    this.#shared?.update(this.#taken, Math.max(this.#taken, Math.min(this.#taken + queued, this.#max)))
+  }
+
+  /** Returns the slots to the other replicas, those of calls in flight after `kept` milliseconds. */
+  async close(kept: number): Promise<void> {
+    await this.#shared?.close(kept)
+  }
+}
