@@ -181,7 +181,7 @@ export class Edge {
       await reloader.watch()
       await replica?.start()
       replicas?.publish()
-      status.capacity.sample()
+      void status.capacity.sample()
       const startCluster = async () => {
         await cluster.drains.start()
         await cluster.start()

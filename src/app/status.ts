@@ -7,12 +7,12 @@ import { weaknessOf } from '../config/rules.ts'
 import { digestText } from '../core/settings.ts'
 import { readMemory } from '../replicas/memory.ts'
 import type { RedisReplica } from '../replicas/replica.ts'
-import { type CapacityMonitor, createCapacityMonitor } from '../status/capacity.ts'
+import { CapacityMonitor } from '../status/capacity.ts'
 import type { RedisCapacity } from '../status/problem-types.ts'
 import { watchProblems } from '../status/problem-watch.ts'
 import type { ProblemSources } from '../status/problems/sources.ts'
 import { problemsOf } from '../status/problems.ts'
-import { createQueueTrends } from '../status/queue-trends.ts'
+import { QueueTrends } from '../status/queue-trends.ts'
 import { NOT_READY, type Readiness, readinessOf } from '../status/readiness.ts'
 import { createRecentErrors } from '../status/recent-errors.ts'
 import type { Replicas } from '../status/replicas.ts'
@@ -53,7 +53,7 @@ export async function buildStatus(base: StatusBase, parts: StatusParts, times: E
   const errors = createRecentErrors()
   const outage = createServedInOutage(() => cluster.outageFor() !== undefined)
   for (const listeners of [counts, errors, outage]) events.on(listeners)
-  const queues = createQueueTrends(cluster.status)
+  const queues = new QueueTrends(cluster.status)
   const ready = () => readinessOf({ isDraining: parts.isDraining(), contacts: cluster.contacts })
   const capacity = watchCapacity(cache, replica, times.capacityInterval)
   const openFiles = await watchOpenFiles({ log })
@@ -110,7 +110,7 @@ function watchCapacity(
     ...(enabled && state && { local: () => state().local }),
     ...(replica && { readRedis: () => readRedis(replica) }),
   }
-  return createCapacityMonitor(sources, interval)
+  return new CapacityMonitor(sources, interval)
 }
 
 /** Compares what this replica was given with what the others report. */

@@ -18,34 +18,27 @@ export interface CapacityState {
   readonly shortages: readonly ('localTierEvicting' | 'redisEvicting' | 'redisNearlyFull')[]
 }
 
-export interface CapacityMonitor {
-  current(): CapacityState
-  /** Samples now, and not only with the next interval. */
-  sample(): void
-  stop(): void
-}
-
 const SAMPLE_INTERVAL_MS = 15_000
 /** Shares of `maxmemory` with which a Redis that evicts nothing counts as nearly full, and no longer does. */
 const NEARLY_FULL_SHARE = 0.9
 const NOT_FULL_SHARE = 0.85
 
-/** Samples the counts until `stop`. */
-export function createCapacityMonitor(sources: CapacitySources, interval = SAMPLE_INTERVAL_MS): CapacityMonitor {
-  const table = new CapacityTable(sources)
-  const timer = setInterval(() => void table.sample(), interval).unref()
-  return { current: () => table.current, sample: () => void table.sample(), stop: () => clearInterval(timer) }
-}
-
-class CapacityTable {
+/** Samples the counts at intervals until `stop`. */
+export class CapacityMonitor {
   readonly #sources: CapacitySources
   readonly #localTrend = new EvictionTrend()
   readonly #redisTrend = new EvictionTrend()
   #redis: RedisCapacity = {}
   #isNearlyFull = false
+  readonly #timer: NodeJS.Timeout
 
-  constructor(sources: CapacitySources) {
+  constructor(sources: CapacitySources, interval = SAMPLE_INTERVAL_MS) {
     this.#sources = sources
+    this.#timer = setInterval(() => void this.sample(), interval).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
   }
 
   async sample(): Promise<void> {
@@ -56,7 +49,7 @@ class CapacityTable {
     if (this.#redis.memory !== undefined) this.#sampleRedis(this.#redis.memory)
   }
 
-  get current(): CapacityState {
+  readonly current = (): CapacityState => {
     const { local, readRedis } = this.#sources
     return {
       ...(local && { local: local() }),

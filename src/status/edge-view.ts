@@ -12,7 +12,7 @@ import type { RecordStages } from '../core/trace.ts'
 import type { DrainResult } from './node-types.ts'
 import type { Problem, Totals } from './problem-types.ts'
 import type { ProblemSources } from './problems/sources.ts'
-import type { ReplicaReport } from './replicas.ts'
+import type { ReplicaReport } from './replica-report.ts'
 import type { ClientPort, Explanation, PurgeRequest, PurgeResult } from './view-types.ts'
 
 export interface EdgeView {

@@ -12,14 +12,13 @@ import {
   type ProblemSeverity,
 } from './problem-types.ts'
 import { cacheProblems, capacityProblems, redisProblems } from './problems/cache.ts'
-import { failureProblems } from './problems/failures.ts'
+import { failureProblems, outageProblems } from './problems/failures.ts'
 import {
   budgetProblems,
   credentialProblems,
   drainProblems,
   layoutProblems,
   nodeProblems,
-  outageProblems,
   queueProblems,
   withReports,
 } from './problems/nodes.ts'

@@ -1,11 +1,6 @@
 /** Which queues of nodes grow: compares the lengths of the last ten seconds. */
 import type { GrowingQueue } from './problem-types.ts'
 
-interface QueueTrends {
-  growing(): readonly GrowingQueue[]
-  stop(): void
-}
-
 interface Trend {
   /** Lengths of the last samples, oldest first. */
   readonly lengths: number[]
@@ -20,25 +15,25 @@ const SAMPLES = 10
 /** Growth from the first to the second half of the samples. Smaller changes are usual under a steady load. */
 const MIN_GROWTH = 1.25
 
-/** Samples the queues each second until `stop`. */
-export function createQueueTrends(nodes: QueueLengths): QueueTrends {
-  const trends = new QueueTrendTable()
-  const timer = setInterval(() => trends.sample(nodes()), SAMPLE_INTERVAL_MS).unref()
-  return { growing: () => trends.growing(), stop: () => clearInterval(timer) }
-}
-
-export class QueueTrendTable {
+/** Samples the queues each second until `stop`. Nodes that are not listed any more are forgotten. */
+export class QueueTrends {
   #trends = new Map<string, Trend>()
+  readonly #timer: NodeJS.Timeout
 
-  /** Records one sample of each queue. Nodes that are not listed any more are forgotten. */
-  sample(nodes: ReturnType<QueueLengths>): void {
-    this.#trends = new Map(nodes.map(({ name, queue }) => [name, advance(this.#trends.get(name), queue)]))
+  constructor(nodes: QueueLengths) {
+    const sample = () => {
+      this.#trends = new Map(nodes().map(({ name, queue }) => [name, advance(this.#trends.get(name), queue)]))
+    }
+    this.#timer = setInterval(sample, SAMPLE_INTERVAL_MS).unref()
   }
 
-  growing(): GrowingQueue[] {
-    return [...this.#trends].flatMap(([node, { lengths, from }]) =>
+  readonly growing = (): GrowingQueue[] =>
+    [...this.#trends].flatMap(([node, { lengths, from }]) =>
       from === undefined ? [] : [{ node, from, to: lengths.at(-1) ?? 0 }],
     )
+
+  stop(): void {
+    clearInterval(this.#timer)
   }
 }
 

@@ -2,7 +2,8 @@
 
 import { Type } from 'typebox'
 import type { SettingDigests } from '../core/settings.ts'
-import { type Exchanged, REPORT_INTERVAL_MS, text } from './replicas.ts'
+import { type Exchanged, text } from './replica-report.ts'
+import { REPORT_INTERVAL_MS } from './replicas.ts'
 import { validatorOf } from './validation.ts'
 
 export interface SettingDifference {

@@ -8,7 +8,6 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   'src/config/reloadable.ts effectOf': 'npm run docs:reference, whose script is beside the tests, writes it',
   'src/join/cluster-status.ts serializeItem': 'any texts, of which few are names of nodes',
   'src/join/proxy-errors.ts TRANSIENT_ERRORS': 'are those of the contract',
-  'src/status/queue-trends.ts QueueTrendTable': 'gets its samples from a timer',
   'src/upstream/options.ts EJECTION': 'tests of detectors change single numbers',
 }
 

@@ -1,4 +1,4 @@
-/** Errors of requests that no other problem explains. */
+/** Requests that fail for a cause that no other problem explains, and those that are answered although no node answers. */
 import { type ErrorCode, errorTable } from '../../core/errors.ts'
 import type { FoundProblem, ProblemKind } from '../problem-types.ts'
 import { type ProblemSources, shortened, when } from './sources.ts'
@@ -42,4 +42,26 @@ export function failureProblems({ recentErrors }: ProblemSources, found: readonl
     summary: `Requests fail with ${unexplained.length === 1 ? 'error' : 'errors'} ${shortened(unexplained.map(String))}`,
     detail: `${texts.join('. ')}.`,
   })
+}
+
+/** Minutes at which the text about the age changes: it must not change with each second. */
+const AGE_STEPS = [1, 2, 5, 10, 15, 30, 60]
+
+export function outageProblems({ servedInOutage }: ProblemSources): FoundProblem[] {
+  const oldest = servedInOutage?.()
+  const minutes = (oldest ?? 0) / 60_000
+  const step = AGE_STEPS.findLast((each) => each <= minutes)
+  const hours = Math.floor(minutes / 60)
+  const age = step === undefined ? 'a minute' : hours > 0 ? countOf(hours, 'hour') : countOf(step, 'minute')
+  return when(oldest !== undefined, {
+    kind: 'servedInOutage',
+    severity: 'warning',
+    summary: `Responses of before the outage are served, ${step === undefined ? 'less than' : 'some more than'} ${age} old`,
+    detail: 'No node answers these reads (cache.outage). They are marked with Age and detail=outage. Writes fail.',
+    view: 'nodes',
+  })
+}
+
+function countOf(count: number, unit: string): string {
+  return count === 1 ? `1 ${unit}` : `${count} ${unit}s`
 }

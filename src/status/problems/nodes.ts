@@ -9,9 +9,6 @@ const UNUSED: readonly NodeState['state'][] = ['drained', 'no address']
 /** Share of the calls per minute from which on reads wait for permits. The last tenth is reserved for writes. */
 const BUDGET_WARNING_SHARE = 0.9
 
-/** Minutes at which the text about the age changes: it must not change with each second. */
-const AGE_STEPS = [1, 2, 5, 10, 15, 30, 60]
-
 /** Replicas describe a fault alike: one with a failing node takes the state and the failure of a replica that knows more. */
 export function withReports(nodes: readonly NodeState[], replicas: readonly ReplicaSummary[]): readonly NodeState[] {
   const reports = replicas.flatMap((replica) => replica.nodes).filter(({ lastFailure }) => lastFailure !== undefined)
@@ -108,25 +105,6 @@ export function nodeProblems(nodes: readonly NodeState[]): FoundProblem[] {
 
 function areDown(down: number, all: number): string {
   return down === 1 ? 'is down' : `are down (${down} of ${all} nodes)`
-}
-
-export function outageProblems({ servedInOutage }: ProblemSources): FoundProblem[] {
-  const oldest = servedInOutage?.()
-  const minutes = (oldest ?? 0) / 60_000
-  const step = AGE_STEPS.findLast((each) => each <= minutes)
-  const hours = Math.floor(minutes / 60)
-  const age = step === undefined ? 'a minute' : hours > 0 ? countOf(hours, 'hour') : countOf(step, 'minute')
-  return when(oldest !== undefined, {
-    kind: 'servedInOutage',
-    severity: 'warning',
-    summary: `Responses of before the outage are served, ${step === undefined ? 'less than' : 'some more than'} ${age} old`,
-    detail: 'No node answers these reads (cache.outage). They are marked with Age and detail=outage. Writes fail.',
-    view: 'nodes',
-  })
-}
-
-function countOf(count: number, unit: string): string {
-  return count === 1 ? `1 ${unit}` : `${count} ${unit}s`
 }
 
 export function queueProblems(

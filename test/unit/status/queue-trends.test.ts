@@ -1,12 +1,18 @@
 /** When a queue of a node grows. */
+import { mock } from 'node:test'
 import t from 'tap'
-import { QueueTrendTable } from '../../../src/status/queue-trends.ts'
+import { QueueTrends } from '../../../src/status/queue-trends.ts'
 
-/** Returns the growing queue after samples of these lengths. */
-function growthAfter(...lengths: number[]) {
-  const table = new QueueTrendTable()
-  for (const queue of lengths) table.sample([{ name: 'worker-1', queue }])
-  return table.growing()
+mock.timers.enable({ apis: ['setInterval'] })
+t.teardown(() => mock.timers.reset())
+
+/** Returns the growing queue after samples of these lengths; `undefined`: the node is not listed. */
+function growthAfter(...lengths: (number | undefined)[]) {
+  let length: number | undefined
+  const trends = new QueueTrends(() => (length === undefined ? [] : [{ name: 'worker-1', queue: length }]))
+  for (length of lengths) mock.timers.tick(1000)
+  trends.stop()
+  return trends.growing()
 }
 
 const rising = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
@@ -30,8 +36,5 @@ t.test('a queue that stays long after it grew is reported until it is as short a
 })
 
 t.test('a node that is not listed any more is forgotten', async (t) => {
-  const table = new QueueTrendTable()
-  for (const queue of rising) table.sample([{ name: 'worker-1', queue }])
-  table.sample([])
-  t.strictSame(table.growing(), [])
+  t.strictSame(growthAfter(...rising, undefined), [])
 })
