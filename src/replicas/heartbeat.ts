@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { type RedisConnection, type RedisReply, TIMED_OUT } from './connection.ts'
+import { LocalLease } from './local-lease.ts'
 import { type OnStoreEvent, type RedisTimes, redisChannels, redisKeys } from './options.ts'
 import { HEARTBEAT } from './scripts.ts'
 import { explainFailure, type HeartbeatFailure } from './store-status.ts'
@@ -288,52 +289,5 @@ export class Heartbeat {
     if (lease > 0) this.#lease.request(nonce)
     const args = [randomUUID(), redisChannels.replica(replica), replica, lease, nonce]
     return connection.runScript(HEARTBEAT, [redisKeys.epochs], args, times.commandTimeout)
-  }
-}
-
-/** Heartbeats whose return is awaited. One that returns later gives no lease worth having. */
-const MAX_IN_FLIGHT = 16
-
-/** Until when the local tier may be served, by the heartbeats that came back. */
-class LocalLease {
-  readonly #options: Pick<HeartbeatOptions, 'times' | 'elapsed'>
-  readonly #sent = new Map<string, number>()
-  #until = Number.NEGATIVE_INFINITY
-  #receivedAt: number
-
-  constructor(options: Pick<HeartbeatOptions, 'times' | 'elapsed'>) {
-    this.#options = options
-    this.#receivedAt = options.elapsed()
-  }
-
-  covers(now: number): boolean {
-    return now < this.#until
-  }
-
-  /** No heartbeat has come back for a while. Writers would wait in vain for the acknowledgement of this replica. */
-  get isSilent(): boolean {
-    const { elapsed, times } = this.#options
-    return elapsed() - this.#receivedAt > times.lease + times.heartbeatInterval
-  }
-
-  /** A heartbeat that registers this replica is sent. */
-  request(nonce: string): void {
-    this.#sent.set(nonce, this.#options.elapsed())
-    for (const oldest of this.#sent.keys()) if (this.#sent.size > MAX_IN_FLIGHT) this.#sent.delete(oldest)
-  }
-
-  /** A heartbeat came back. If it may extend the lease, the lease runs from the time when it was sent. */
-  receive(nonce: string, mayExtend: boolean): void {
-    const { elapsed, times } = this.#options
-    const sentAt = this.#sent.get(nonce)
-    this.#receivedAt = elapsed()
-    if (sentAt === undefined || !mayExtend) return
-    this.#until = Math.max(this.#until, sentAt + times.lease)
-    for (const [older, at] of this.#sent) if (at <= sentAt) this.#sent.delete(older)
-  }
-
-  end(): void {
-    this.#until = Number.NEGATIVE_INFINITY
-    this.#sent.clear()
   }
 }

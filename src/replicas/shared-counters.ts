@@ -8,46 +8,9 @@
 
 import { createHmac } from 'node:crypto'
 import { type CounterRule, type CounterStep, type Counters, StoredTexts } from '../core/counters.ts'
+import { REPLACE_TEXTS } from './counter-script.ts'
 import { redisKeys } from './options.ts'
 import type { RedisReplica } from './replica.ts'
-import { NOW, script } from './scripts.ts'
-
-/**
- * Replaces texts if they are those that the replica knows, each change in one step and apart from the others. A change
- * that was computed for another time, because the clock of Redis was not known, is not carried out.
- * KEYS: of all changes. ARGV: time of the replica, greatest deviation, then for each change the number of its keys, and for
- * each of them the known text, the new one and its lifetime. Texts are empty if there is none. Returns the time of
- * Redis, and for each change 1 (carried out), 0 (a key has another type), or the texts in Redis.
- */
-const REPLACE = script(
-  NOW,
-  `
-local results = { now }
-local isOnTime = math.abs(now - ARGV[1]) <= tonumber(ARGV[2])
-local key, arg = 0, 3
-while arg <= #ARGV do
-  local count, texts, isSame, isText = tonumber(ARGV[arg]), {}, isOnTime, true
-  for each = 1, count do
-    local text = redis.pcall('GET', KEYS[key + each]) or ''
-    texts[each] = text
-    isText = isText and type(text) == 'string'
-    isSame = isSame and text == ARGV[arg + 3 * each - 2]
-  end
-  if isSame then
-    for each = 1, count do
-      local at = arg + 3 * each - 2
-      if ARGV[at + 1] == '' then
-        if ARGV[at] ~= '' then redis.call('DEL', KEYS[key + each]) end
-      elseif ARGV[at + 1] ~= ARGV[at] then
-        redis.call('SET', KEYS[key + each], ARGV[at + 1], 'PX', ARGV[at + 2])
-      end
-    end
-  end
-  results[#results + 1] = isSame and 1 or isText and texts or 0
-  key, arg = key + count, arg + 3 * count + 1
-end
-return results`,
-)
 
 type ChangeReply = 0 | 1 | readonly string[]
 
@@ -59,7 +22,7 @@ const MAX_DEVIATION_MS = 1_000
 
 interface Change {
   readonly names: readonly string[]
-  /** Runs the rule. Returns what must be stored; `resolve` passes the result of the last run on. */
+  /** Runs the rule. Returns what must be stored; `resolve` passes on the result of the last run. */
   run(read: (name: string) => string, step: CounterStep): Drafts
   resolve(): void
   steps: number
@@ -110,22 +73,20 @@ export class SharedCounters implements Counters {
 
   update<Result>(names: readonly string[], rule: CounterRule<Result>): Promise<Result> {
     return new Promise((resolve) => {
-      let last: { readonly result: Result } | undefined
-      this.#queue.push({
-        names,
-        run: (read, step) => {
-          const drafts: Drafts = new Map()
-          for (const name of names) drafts.set(name, { known: read(name), text: read(name), lifetime: 0 })
-          const get = (name: string) => drafts.get(name)?.text ?? ''
-          const set = (name: string, text: string, lifetime: number) => {
-            drafts.set(name, { known: read(name), text, lifetime: Math.max(1, Math.ceil(lifetime)) })
-          }
-          last = { result: rule({ get, set }, step) }
-          return drafts
-        },
-        resolve: () => last && resolve(last.result),
-        steps: 0,
-      })
+      let settle = () => {}
+      const run: Change['run'] = (read, step) => {
+        const drafts: Drafts = new Map(
+          names.map((name) => [name, { known: read(name), text: read(name), lifetime: 0 }]),
+        )
+        const get = (name: string) => drafts.get(name)?.text ?? ''
+        const set = (name: string, text: string, lifetime: number) => {
+          drafts.set(name, { known: read(name), text, lifetime: Math.max(1, Math.ceil(lifetime)) })
+        }
+        const result = rule({ get, set }, step)
+        settle = () => resolve(result)
+        return drafts
+      }
+      this.#queue.push({ names, run, resolve: () => settle(), steps: 0 })
       if (this.#isRunning) return
       this.#isRunning = true
       // In a later microtask, so that changes which are made together share a step.
@@ -164,7 +125,7 @@ export class SharedCounters implements Counters {
       ...[...made.values()].flatMap(({ known, text, lifetime }) => [known, text, lifetime]),
     ])
     const reply = await commands.runScript<[now: number, ...results: ChangeReply[]]>(
-      REPLACE,
+      REPLACE_TEXTS,
       keys,
       [now, MAX_DEVIATION_MS, ...args],
       times.commandTimeout,
@@ -183,7 +144,7 @@ export class SharedCounters implements Counters {
   /** Takes the result of a change. Returns whether it must be made again. */
   #take(change: Change, drafts: Drafts, result: ChangeReply): boolean {
     if (result === 1) {
-      for (const [name, { text, known, lifetime }] of drafts) if (text !== known) this.#known.set(name, text, lifetime)
+      this.#keep(drafts)
       change.resolve()
     } else if (result === 0) {
       void this.#replica.wrongTypes.check(change.names.map(redisKeys.access))
@@ -196,11 +157,13 @@ export class SharedCounters implements Counters {
     return false
   }
 
+  #keep(drafts: Drafts): void {
+    for (const [name, { text, known, lifetime }] of drafts) if (text !== known) this.#known.set(name, text, lifetime)
+  }
+
   #applyAlone(change: Change): void {
     const step = { now: this.now(), weight: this.replicas, isShared: false }
-    for (const [name, { text, known, lifetime }] of change.run((each) => this.#known.get(each), step)) {
-      if (text !== known) this.#known.set(name, text, lifetime)
-    }
+    this.#keep(change.run((name) => this.#known.get(name), step))
     change.resolve()
   }
 }

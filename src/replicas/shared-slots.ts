@@ -10,7 +10,7 @@ import type { NodeSlots, SharedSlots } from '../core/node-call.ts'
 import { ownField, ownText, parseJson } from '../core/values.ts'
 import { redisChannels, redisKeys } from './options.ts'
 import type { RedisReplica } from './replica.ts'
-import { DISTRIBUTE_SLOTS, type DistributionReply, mustYield } from './slot-script.ts'
+import { DISTRIBUTE_SLOTS, type DistributionReply, type Lease, leaseOf, noLease } from './slot-script.ts'
 
 /** Must be called before the replica starts. */
 export function createSharedSlots(replica: RedisReplica): SharedSlots {
@@ -52,27 +52,6 @@ interface SlotLeaseOptions {
   /** The number of usable slots may have changed. */
   readonly onChange: () => void
   readonly onClose: () => void
-}
-
-/** What Redis has granted to a holder until this time, and what it reported of the others. */
-interface Lease {
-  readonly until: number
-  slots: number
-  /** Slots that were free already when Redis last granted them. They need not be returned before they are used. */
-  unused: number
-  /** This holder wants more slots than it has, and the others know. */
-  isWaiting: boolean
-  othersWait: boolean
-  /** Another holder waits that has so few slots that this one lets it go first: each call that ends returns its slot. */
-  yields: boolean
-  /** Slots of other holders. */
-  readonly others: number
-  readonly holders: number
-}
-
-function noLease(): Lease {
-  const none = { slots: 0, unused: 0, isWaiting: false, othersWait: false, yields: false, others: 0, holders: 0 }
-  return { until: Number.NEGATIVE_INFINITY, ...none }
 }
 
 class SlotLease implements NodeSlots {
@@ -238,13 +217,4 @@ class SlotLease implements NodeSlots {
     const args = [this.holder, ...slots, lease, this.name, redisChannels.slots, kept]
     return commands.runScript<DistributionReply>(DISTRIBUTE_SLOTS, [redisKeys.slots(this.name)], args, commandTimeout)
   }
-}
-
-function leaseOf(
-  reply: DistributionReply,
-  { until, wanted, limit }: { readonly until: number; readonly wanted: number; readonly limit: number },
-): Lease {
-  const [slots, others, poorest, holders] = reply
-  const [isWaiting, othersWait, yields] = [wanted > slots, poorest >= 0, mustYield(reply, limit)]
-  return { until, slots, unused: 0, isWaiting, othersWait, yields, others, holders }
 }

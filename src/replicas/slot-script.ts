@@ -1,5 +1,5 @@
 /**
- * The script that distributes the slots of a node among the replicas. It never grants more than the limit of the node,
+ * The script that distributes the slots of a node among the replicas, and what its reply means. It never grants more than the limit of the node,
  * counts calls that run anyway, and grants free slots to the holder that has the fewest; among equals, to the one that
  * has been waiting longest. So every waiting holder gets a slot in its turn.
  */
@@ -112,11 +112,42 @@ return { own.granted, taken - own.granted, poorest, open }`,
 
 export type DistributionReply = readonly [granted: number, others: number, poorest: number, holders: number]
 
+/** What Redis has granted to a holder until this time, and what it reported of the others. */
+export interface Lease {
+  readonly until: number
+  slots: number
+  /** Slots that were free already when Redis last granted them. They need not be returned before they are used. */
+  unused: number
+  /** This holder wants more slots than it has, and the others know. */
+  isWaiting: boolean
+  othersWait: boolean
+  /** Another holder waits that has so few slots that this one lets it go first: each call that ends returns its slot. */
+  yields: boolean
+  /** Slots of other holders. */
+  readonly others: number
+  readonly holders: number
+}
+
+export function noLease(): Lease {
+  const none = { slots: 0, unused: 0, isWaiting: false, othersWait: false, yields: false, others: 0, holders: 0 }
+  return { until: Number.NEGATIVE_INFINITY, ...none }
+}
+
+/** `wanted`, `limit`: those of the step. */
+export function leaseOf(
+  reply: DistributionReply,
+  { until, wanted, limit }: { readonly until: number; readonly wanted: number; readonly limit: number },
+): Lease {
+  const [slots, others, poorest, holders] = reply
+  const [isWaiting, othersWait, yields] = [wanted > slots, poorest >= 0, mustYield(reply, limit)]
+  return { until, slots, unused: 0, isWaiting, othersWait, yields, others, holders }
+}
+
 /**
  * Returns whether each call that ends must return its slot: another holder waits with at least two slots less, or without
  * any, or the limit was lowered below the granted slots.
  */
-export function mustYield([granted, others, poorest]: DistributionReply, limit: number): boolean {
+function mustYield([granted, others, poorest]: DistributionReply, limit: number): boolean {
   const isUneven = poorest === 0 || (poorest > 0 && granted > poorest + 1)
   return granted > 0 && (isUneven || granted + others > limit)
 }
