@@ -3,10 +3,10 @@ import type { FailureReason } from '../core/node-faults.ts'
 import type { Deadline } from '../core/timing.ts'
 import { ABANDONED, watchAbandonment } from './abandoned-calls.ts'
 import { BulkShare, SOJOURN_SHARE } from './bulk-share.ts'
-import type { PermitCounts } from './call-budget.ts'
 import type { Acquisition, EnteredCall, LimiterParts, QueuedCall } from './limiter-parts.ts'
 import type { Rejection } from './node-response.ts'
 import type { Queueable } from './queue.ts'
+import type { PermitCounts } from './shared-permits.ts'
 
 export class Admission {
   readonly #parts: LimiterParts

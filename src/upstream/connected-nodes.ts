@@ -1,12 +1,12 @@
 /** The nodes to which the edge is connected, by name. */
 import type { CallNode } from '../core/node-call.ts'
+import { checkUrl, createAllowedAddresses } from './addresses.ts'
 import { notSent } from './call.ts'
 import { createLayoutState } from './layouts.ts'
 import { UpstreamNode, type UpstreamNodeOptions } from './node.ts'
 import type { ClusterOptions, ClusterSettings, NodeCredentials, NodeSetting } from './options.ts'
 import { createAccounts } from './tokens/login.ts'
 import type { Issue, Verify } from './tokens/token-calls.ts'
-import { checkUrl, createAllowedAddresses } from './topology.ts'
 import { createContext, createRequestHeaders, createTransport } from './transport.ts'
 
 /** What may change of the connections to all nodes. Absent: unchanged. */
@@ -56,11 +56,12 @@ export class ConnectedNodes {
   readonly call: CallNode = async (call) => this.byName.get(call.node)?.call(call) ?? notSent(call, NO_ADDRESS)
 
   /** Checks the credentials of the call, which is a read that every account may send. */
-  readonly verify: Verify = async (call) => this.byName.get(call.node)?.verify(call) ?? notSent(call, NO_ADDRESS)
+  readonly verify: Verify = async (call) =>
+    this.byName.get(call.node)?.authorizer.verify(call) ?? notSent(call, NO_ADDRESS)
 
   /** Returns a token of the node for the user whose credentials the call has. */
   readonly issue: Issue = async (call, refused) =>
-    this.byName.get(call.node)?.issue(call, refused) ?? notSent(call, NO_ADDRESS)
+    this.byName.get(call.node)?.authorizer.issue(call, refused) ?? notSent(call, NO_ADDRESS)
 
   /** Returns how these nodes are connected to after these changes. Throws with a remedy for what cannot be used. */
   prepare(changes: ConnectionChanges, nodes: readonly NodeSetting[]): Connecting {

@@ -3,9 +3,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { NodeResult } from '../core/node-call.ts'
+import { BodyCollector } from './body-collector.ts'
 import { ExchangeError } from './call.ts'
 import {
-  BodyCollector,
   type CallFailure,
   failureOf,
   parseResponseHead,

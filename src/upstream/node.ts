@@ -1,46 +1,30 @@
 /** One node with an address: the state that its calls share. `stack.ts` has the order of what happens to a call. */
-import { setTimeout as sleep } from 'node:timers/promises'
-import { type ClusterView, isRelease5, type Layout, type NodeCall } from '../core/node-call.ts'
+import type { NodeCall } from '../core/node-call.ts'
 import { layoutRules } from '../layouts/layout-rules.ts'
-import { ANONYMOUS, notSent, type Send } from './call.ts'
+import type { Send } from './call.ts'
 import { CallBudget } from './call-budget.ts'
-import type { DrainedNodes } from './drains.ts'
 import { AgentReads } from './failure/agent-reads.ts'
 import { NodeHealth } from './failure/health.ts'
 import type { PassedOnCalls } from './failure/passed-on-calls.ts'
 import type { LayoutState } from './layouts.ts'
 import { ConcurrencyLimiter } from './limiter.ts'
-import type { ClusterSettings, NodeSetting } from './options.ts'
-import { type Probe, probeAlive, probeExecution } from './probes.ts'
-import { createStack, failureOfUnknownLayout, type Stack } from './stack.ts'
-import { reserveAttemptAt } from './tokens/failed-logins.ts'
-import type { AccountOf } from './tokens/login.ts'
-import { type Issue, TokenCalls, type Verification } from './tokens/token-calls.ts'
+import { type Probe, probeAlive, probeExecution, reserveAttemptAt } from './probes.ts'
+import { createStack } from './stack.ts'
+import { Authorizer, type AuthorizerOptions } from './tokens/authorizer.ts'
 import type { Transport, TransportChanges } from './transport.ts'
 
-export interface UpstreamNodeOptions extends ClusterSettings {
-  readonly setting: NodeSetting
+export interface UpstreamNodeOptions extends AuthorizerOptions {
   readonly transport: Transport
-  readonly drained: DrainedNodes
-  /** The state of the node with the same name that this one replaces, if there is one. */
-  readonly layoutState: LayoutState
-  readonly confirmLayout?: ClusterView['confirmLayout']
   readonly passedOn: PassedOnCalls
-  /** Returns the account of a call, by the credentials in use now. */
-  readonly accountOf: AccountOf
   /** Called when an ejection has ended because the node answered a probe of the edge. */
   readonly onRecover: (node: string) => void
   /** Called with what `GET /` has shown, whatever it was sent for. */
   readonly onProbe: (node: string, probe: Probe) => void
   /** Called with the version in a response of the node. */
   readonly onVersion: (node: string, version: string) => void
-  /** Returns the release of a node, also if it was read long ago; `undefined`: it was never read. */
-  readonly releaseOf: (node: string) => string | undefined
 }
 
 const LAYOUT_TIMEOUT_MS = 3_000
-
-const NO_TOKENS = { fault: 'unreachable', reason: 'noTokens' } as const
 
 /** Time in which queued calls of a retired node may still start. */
 const RETIREMENT_GRACE_MS = 800
@@ -54,11 +38,9 @@ export class UpstreamNode {
   readonly limiter: ConcurrencyLimiter
   readonly health: NodeHealth
   readonly call: Send
-  readonly #stack: Stack
+  readonly authorizer: Authorizer
   readonly #options: UpstreamNodeOptions
   #budget: CallBudget | undefined
-  /** The tokens of a node end with it: a token is valid at its node only. */
-  #tokenCalls: TokenCalls | undefined
 
   constructor(options: UpstreamNodeOptions) {
     const { setting, slots, limits, clock, counters } = options
@@ -67,7 +49,7 @@ export class UpstreamNode {
     this.url = setting.url
     this.layout = options.layoutState
     this.#options = options
-    const showsProblems = () => this.#rulesOr('v4').showsProblems
+    const showsProblems = () => this.#rules.showsProblems
     const limiter = new ConcurrencyLimiter(name, slots, { limits, clock, budget: this.#budgetInUse })
     this.limiter = limiter
     this.health = new NodeHealth({
@@ -86,57 +68,31 @@ export class UpstreamNode {
       probe: async (credentials) =>
         (await this.#ask('probe', options.ejection.silence.probeTimeout, credentials)).outcome,
     })
+    this.authorizer = new Authorizer(options, { stack: () => stack, recognise: () => void this.recognise() })
     const agentReads = new AgentReads({ ...options, silence: this.health.silence })
-    this.#stack = createStack({
+    const stack = createStack({
       ...options,
       agentReads,
       node: name,
       layout: this.layout,
       health: this.health,
       limiter,
-      tokens: () => this.#tokens,
+      tokens: () => this.authorizer.tokens,
       budget: this.#budgetInUse,
       showsProblems,
       onVersion: (version) => options.onVersion(name, version),
       release: () => options.releaseOf(name),
     })
-    this.call = this.#stack.call
+    this.call = stack.call
   }
 
-  /** Checks the credentials of a call, which is a read that every account may send. */
-  async verify(call: NodeCall): Promise<Verification> {
-    const layout = this.layout.value
-    const unknown = failureOfUnknownLayout(
-      { node: this.name, layout: this.layout, drained: this.#options.drained },
-      call,
-    )
-    if (unknown !== undefined) return unknown
-    const result = await this.#verifyInLayout(call)
-    if (result.ok || layout === undefined || result.layout === undefined) return result
-    // A node that was upgraded meanwhile is asked again in its new layout.
-    const isOther = await this.#options.confirmLayout?.(this.name, layout, result.layout)
-    return isOther ? this.#verifyInLayout(call) : result
-  }
-
-  /** Without tokens, a node checks the credentials of each call. */
-  async #verifyInLayout(call: NodeCall): Promise<Verification> {
-    const tokens = this.#tokens
-    if (tokens !== undefined) return tokens.verify(call)
-    const result = await this.#stack.login(call)
-    if (!result.ok || result.response.status === 200) return result
-    return { ...notSent(call, { fault: 'refusedCredentials', reason: 'notSuccessful' }), sent: true }
-  }
-
-  /** Returns a token for the user whose credentials the call has; `refused`: the node refuses this one. */
-  readonly issue: Issue = async (call, refused) => this.#tokens?.issue(call, refused) ?? notSent(call, NO_TOKENS)
-
-  /** The rules of the layout of the node; `otherwise`: of this one while it is not known. */
-  #rulesOr(otherwise: Layout): (typeof layoutRules)[Layout] {
-    return layoutRules[this.layout.value ?? otherwise]
+  /** While the layout is not known, the rules with which fewer calls are sent. */
+  get #rules() {
+    return layoutRules[this.layout.value ?? 'v4']
   }
 
   get #perMinute(): number {
-    return this.#options.limits().perMinute ?? this.#rulesOr('v4').perMinute
+    return this.#options.limits().perMinute ?? this.#rules.perMinute
   }
 
   /** Returns the budget of calls per minute; `undefined`: the node has no such limit. */
@@ -146,32 +102,6 @@ export class UpstreamNode {
     const onChange = () => this.limiter.applyBudget()
     this.#budget ??= new CallBudget({ counters, node: this.name, limit: () => this.#perMinute, clock, onChange })
     return this.#budget
-  }
-
-  /** The tokens of the node; `undefined`: its layout has none. */
-  get #tokens(): TokenCalls | undefined {
-    if (!this.#rulesOr('v3').hasTokens) return undefined
-    const { clock, limits, accountOf, log, counters, loginInterval, hasEndedToken, releaseOf, setting, credentials } =
-      this.#options
-    this.#tokenCalls ??= new TokenCalls({
-      node: this.name,
-      send: this.#stack.login,
-      accountOf,
-      timeout: () => limits().timeout,
-      clock: { elapsed: clock, wall: () => Date.now() },
-      sleep: (ms) => sleep(ms),
-      interval: loginInterval,
-      hasEnded: hasEndedToken,
-      release: () => releaseOf(this.name),
-      // With the credentials of callers, the first token shows the release, by which some calls are not sent.
-      onLogin: () => {
-        const isFirst = releaseOf(this.name) === undefined && credentials.mode === 'passthrough'
-        if (isFirst && setting.type === 'master') void this.recognise()
-      },
-      log,
-      counters,
-    })
-    return this.#tokenCalls
   }
 
   get #isAdmitting(): boolean {
@@ -209,35 +139,10 @@ export class UpstreamNode {
   }
 
   async #ask(caller: string, timeout: number, credentials?: NodeCall['credentials']): Promise<Probe> {
-    const probe = await probeAlive(this.#probe, {
-      node: this.name,
-      caller,
-      timeout,
-      ...(credentials && { credentials }),
-    })
+    const call = { node: this.name, caller, timeout, ...(credentials && { credentials }) }
+    const probe = await probeAlive(this.authorizer.probe, call)
     this.#options.onProbe(this.name, probe)
     return probe
-  }
-
-  /**
-   * Sends a probe past health and queue, on a new connection. A node of the v3 layout writes each call without
-   * credentials to its log as a failed login. One of releases 4 does not, and a worker asks the master about each token.
-   * Release 5.0 answers ten calls a minute without a token.
-   */
-  readonly #probe: Send = async (call) => {
-    const tokens = this.#tokens
-    const account = tokens === undefined ? this.#options.accountOf(call) : undefined
-    const token = this.#probesCarryTokens ? tokens?.atHand() : undefined
-    const header = token === undefined ? account && (() => account.basic()) : () => token.header()
-    const authorization = header ? { header, isRenewable: false } : ANONYMOUS
-    const result = await this.#stack.probe({ ...call, connection: 'new', authorization })
-    if (!result.ok && result.fault === 'refusedCredentials' && token !== undefined) tokens?.atHand(token)
-    return result
-  }
-
-  get #probesCarryTokens(): boolean {
-    const release = this.#options.releaseOf(this.name)
-    return isRelease5(release) || (release === undefined && this.#options.setting.type === 'master')
   }
 
   status() {

@@ -5,8 +5,6 @@ import type { ClusterLog, NodeSetting } from './options.ts'
 import { createTopology, type ListedNode, type Topology } from './topology.ts'
 
 interface NodesInUseOptions {
-  /** The topology in use, which is replaced. */
-  readonly current: { topology: Topology }
   readonly connected: Pick<ConnectedNodes, 'byName' | 'replace'>
   readonly releaseOf: (node: string) => string | undefined
   readonly clock: () => number
@@ -17,23 +15,24 @@ interface NodesInUseOptions {
 
 export class NodesInUse {
   readonly #options: NodesInUseOptions
+  /** Replaced when the settings or the master's list change. */
+  topology: Topology
   #withoutApi: ReadonlySet<string> = new Set()
   readonly #failingSince = new Map<string, number>()
 
-  constructor(options: NodesInUseOptions) {
+  constructor(settings: readonly NodeSetting[], options: NodesInUseOptions) {
     this.#options = options
+    this.topology = createTopology(settings)
   }
 
   /** Uses the nodes of changed settings. */
   replace(settings: readonly NodeSetting[]): void {
-    const { current, connected } = this.#options
-    current.topology = createTopology(settings, current.topology.list, this.#withoutApi)
-    connected.replace(settings.filter(({ name }) => !this.#withoutApi.has(name)))
+    this.topology = createTopology(settings, this.topology.list, this.#withoutApi)
+    this.#options.connected.replace(settings.filter(({ name }) => !this.#withoutApi.has(name)))
   }
 
   takeList(list: readonly ListedNode[] | undefined): void {
-    const { current } = this.#options
-    current.topology = createTopology(current.topology.settings, list, this.#withoutApi)
+    this.topology = createTopology(this.topology.settings, list, this.#withoutApi)
     this.update()
   }
 
@@ -42,8 +41,8 @@ export class NodesInUse {
    * answers no more is upgraded, unless the master lists it with its earlier release.
    */
   update(): void {
-    const { current, releaseOf, log } = this.#options
-    const { settings, master } = current.topology
+    const { releaseOf, log } = this.#options
+    const { settings, master } = this.topology
     const before = this.#withoutApi
     const workers = settings.filter(({ name }) => name !== master.name)
     const isOf5 = isRelease5(releaseOf(master.name))
@@ -59,7 +58,7 @@ export class NodesInUse {
   }
 
   #isWithout(name: string): boolean {
-    const { current, connected, releaseOf, clock, patience } = this.#options
+    const { connected, releaseOf, clock, patience } = this.#options
     if (isRelease5(releaseOf(name))) return true
     const { health, layout } = connected.byName.get(name) ?? {}
     const isFailing = health?.contact.failingSince !== undefined || layout?.value === undefined
@@ -69,7 +68,7 @@ export class NodesInUse {
     }
     const since = this.#failingSince.get(name) ?? clock()
     this.#failingSince.set(name, since)
-    const isListed = current.topology.byName.get(name)?.version !== undefined
+    const isListed = this.topology.byName.get(name)?.version !== undefined
     return !isListed && clock() - since >= patience
   }
 }

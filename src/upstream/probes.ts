@@ -4,6 +4,7 @@
  */
 
 import { Cancellation, type CancelSignal } from '../core/cancellation.ts'
+import type { Counters } from '../core/counters.ts'
 import type {
   CallNode,
   ClusterView,
@@ -70,6 +71,29 @@ function outcomeOf(failure: NodeFailure): ProbeOutcome {
 function layoutOfBody(value: unknown): Layout | undefined {
   if (typeof ownField(value, 'error') !== 'number') return undefined
   return typeof ownField(ownField(value, 'data'), 'title') === 'string' ? 'v4' : 'v3'
+}
+
+/** How long a replica remembers its attempt at a node that blocks the address. */
+const MIN_ATTEMPT_MEMORY_MS = 300_000
+
+/**
+ * Reserves the only attempt of all replicas, within `pause` milliseconds, to call a node that blocks the address. Resolves
+ * to `undefined` if another replica has made one, or to the function that ends the reservation.
+ */
+export async function reserveAttemptAt(
+  node: string,
+  pause: number,
+  counters: Counters,
+): Promise<(() => Promise<void>) | undefined> {
+  const name = `attempt:${node}`
+  if (counters.replicas === 1) return async () => undefined
+  const isReserved = await counters.update([name], (texts, { now }) => {
+    const last = Number(texts.get(name))
+    if (now < last + pause) return false
+    texts.set(name, `${now}`, Math.max(pause, MIN_ATTEMPT_MEMORY_MS))
+    return true
+  })
+  return isReserved ? () => counters.update([name], (texts) => texts.set(name, '', 0)) : undefined
 }
 
 /** A node that hangs answers after ten seconds. */

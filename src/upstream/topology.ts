@@ -1,13 +1,10 @@
 /**
  * The nodes of the cluster: those of the settings, which have an address, and those that the master lists. Clients send
  * node names, so names are looked up in a Map: `__proto__` is just another unknown name. The list is foreign input, in
- * the response of a node, and as another replica published it: addresses in it are ignored, and names are checked. The
- * addresses of the settings must be in `cluster.addresses`.
+ * the response of a node, and as another replica published it: addresses in it are ignored, and names are checked.
  */
-import { lookup as resolveHost } from 'node:dns'
-import { BlockList, isIP, type LookupFunction } from 'node:net'
 import type { NodeInfo } from '../core/node-call.ts'
-import { normalizeAddress, ownField, parseAddressRange, parseJson } from '../core/values.ts'
+import { ownField, parseJson } from '../core/values.ts'
 import type { NodeSetting } from './options.ts'
 
 export interface ListedNode {
@@ -141,66 +138,4 @@ function parseNode(item: unknown): ListedNode | undefined {
   if (typeof name !== 'string' || !isNodeName(name) || (type !== 'master' && type !== 'worker')) return undefined
   const number = typeof version === 'string' ? VERSION.exec(version)?.[1] : undefined
   return { name, type, ...(number !== undefined && { version: number }) }
-}
-
-interface AllowedAddresses {
-  includes(address: string): boolean
-  /** Resolves a host name to its allowed addresses. Connections use it directly, so no name is resolved twice. */
-  readonly lookup: LookupFunction
-}
-
-/** Throws for ranges that cannot be parsed. An empty list allows every address. */
-export function createAllowedAddresses(ranges: readonly string[]): AllowedAddresses {
-  const lists = { ipv4: new BlockList(), ipv6: new BlockList() }
-  for (const range of ranges) {
-    const parsed = parseAddressRange(range)
-    if (parsed === undefined) {
-      throw new Error(
-        `cluster.addresses: ${range} is not a CIDR range; write it like 10.0.0.10, 10.0.0.0/8 or fd00::/8`,
-      )
-    }
-    lists[parsed.family].addSubnet(parsed.address, parsed.prefix, parsed.family)
-  }
-  // One list per family: BlockList also matches an IPv4 address with an IPv6 range such as `::/64`.
-  const includes = (address: string): boolean => {
-    const normal = normalizeAddress(address)
-    if (ranges.length === 0 || normal === undefined) return ranges.length === 0
-    const family = isIP(normal) === 4 ? 'ipv4' : 'ipv6'
-    return lists[family].check(normal, family)
-  }
-  const lookup: LookupFunction = (hostname, options, callback) => {
-    resolveHost(hostname, { ...options, all: true }, (error, found) => {
-      if (error !== null) return callback(error, '')
-      const allowed = found.filter(({ address }) => includes(address))
-      const [first] = allowed
-      if (first === undefined) return callback(notAllowedError(hostname), '')
-      if (options.all === true) callback(null, allowed)
-      else callback(null, first.address, first.family)
-    })
-  }
-  return { includes, lookup }
-}
-
-function notAllowedError(hostname: string): NodeJS.ErrnoException {
-  return Object.assign(new Error(`no address of ${hostname} is allowed`), { code: 'ERR_ADDRESS_NOT_ALLOWED' })
-}
-
-/**
- * Throws with a remedy for an invalid URL, and for an address outside the allowed ranges. Host names are checked when they
- * are resolved; addresses are never resolved.
- */
-export function checkUrl({ name, url }: NodeSetting, allowed: AllowedAddresses): void {
-  const { protocol, pathname, hostname, username, password, search, hash } = parseUrl(url)
-  if (!/^https?:$/.test(protocol) || pathname !== '/' || username + password + search + hash !== '') {
-    throw new Error(`cluster.nodes: the url of ${name} must be http(s)://host:port and nothing more`)
-  }
-  const host = hostname.replace(/^\[|\]$/g, '')
-  if (isIP(host) !== 0 && !allowed.includes(host)) {
-    throw new Error(`cluster.nodes: the address of ${name} is outside cluster.addresses; add its network there`)
-  }
-}
-
-/** Returns a URL that fails the checks if the text is not a URL. */
-function parseUrl(url: string): URL {
-  return URL.canParse(url) ? new URL(url) : new URL('none:none')
 }

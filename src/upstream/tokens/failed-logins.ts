@@ -25,8 +25,8 @@ export interface LoginSource {
 type CountedLogin =
   /** `isDecided`: logins that are in flight have no part in it. */
   | { readonly isBlocked: true; readonly blockedFor: number; readonly isDecided: boolean }
-  /** `succeed`: the login was right; `fail`: it was wrong. `cancel`: it was not decided. */
-  | { readonly isBlocked: false; succeed(): Promise<void>; fail(): Promise<void>; cancel(): Promise<void> }
+  /** To be called when the login has ended. */
+  | { readonly isBlocked: false; end(outcome: 'right' | 'wrong' | 'undecided'): Promise<void> }
 
 const WINDOW_MS = 300_000
 /** Release 5.0 answers ten calls a minute without valid credentials. */
@@ -44,26 +44,6 @@ const TRUSTED: FailureLimits = { all: 45, perName: Number.MAX_SAFE_INTEGER, perA
  */
 const [UNKNOWN, ONE_OF_BOTH, KNOWN_AND_CLEAN] = [24, 34, 42]
 const [SHARE, LARGER_SHARE] = [8, 12]
-
-/**
- * Reserves the only attempt of all replicas, within `pause` milliseconds, to call a node that blocks the address. Resolves
- * to `undefined` if another replica has made one, or to the function that ends the reservation.
- */
-export async function reserveAttemptAt(
-  node: string,
-  pause: number,
-  counters: Counters,
-): Promise<(() => Promise<void>) | undefined> {
-  const name = `attempt:${node}`
-  if (counters.replicas === 1) return async () => undefined
-  const isReserved = await counters.update([name], (texts, { now }) => {
-    const last = Number(texts.get(name))
-    if (now < last + pause) return false
-    texts.set(name, `${now}`, Math.max(pause, WINDOW_MS))
-    return true
-  })
-  return isReserved ? () => counters.update([name], (texts) => texts.set(name, '', 0)) : undefined
-}
 
 /** How nodes of a release count failed logins. */
 interface FailureRules {
@@ -97,15 +77,11 @@ export class FailedLogins {
   }
 
   /**
-   * Returns the milliseconds until a login may be sent, as far as this process knows; `decided`: without the logins in flight,
-   * for which a login can wait.
+   * Returns the milliseconds until a login may be sent, as far as this process knows, without the logins in flight, for which a
+   * login can wait.
    */
-  blockedFor(source: LoginSource, decided?: 'decided'): number {
-    const now = this.#counters.now()
-    const own = this.#digestsOf(source)
-    const textOf = (key: string) => this.#counters.peek(key)
-    const decidedIn = (key: string) => (key === own.failures ? decidedOf(textOf(key), now) : textOf(key))
-    return waitFor(own, source.isTrusted, decided ? decidedIn : textOf, now)
+  blockedFor(source: LoginSource): number {
+    return waitForDecided(this.#digestsOf(source), (key) => this.#counters.peek(key), this.#counters.now())
   }
 
   /** Counts a login as failed, before it is sent. */
@@ -114,26 +90,19 @@ export class FailedLogins {
     const names = [own.failures, own.known, own.latest]
     const start = await this.#counters.update(names, (texts, { now, weight }) => {
       const textOf = (key: string) => texts.get(key)
-      const blockedFor = waitFor(own, source.isTrusted, textOf, now)
-      if (blockedFor > 0) {
-        const decidedIn = (key: string) => (key === own.failures ? decidedOf(textOf(key), now) : textOf(key))
-        const decided = waitFor(own, source.isTrusted, decidedIn, now)
-        return { blockedFor, isDecided: decided > 0, counted: [] }
-      }
+      const blockedFor = waitFor(own, textOf, now)
+      if (blockedFor > 0) return { blockedFor, isDecided: waitForDecided(own, textOf, now) > 0, counted: [] }
       const counted = Array<string>(weight).fill(`${now} ${own.name} ${own.address}${IN_FLIGHT}`)
-      const before = recentOf(textOf(this.#key), startOf(own, textOf, now))
+      const before = recentOf(own, textOf, now)
       texts.set(this.#key, [...before, ...counted].join(';'), WINDOW_MS)
       texts.set(own.latest, `${now}`, WINDOW_MS)
       return { blockedFor, isDecided: true, counted }
     })
     const { blockedFor, isDecided, counted } = start
     if (blockedFor > 0) return { isBlocked: true, blockedFor, isDecided }
-    const decide = (outcome: 'right' | 'wrong' | 'undecided') =>
+    const end = (outcome: 'right' | 'wrong' | 'undecided') =>
       this.#counters.update(names, (texts, { now }) => {
-        const left = recentOf(
-          texts.get(this.#key),
-          startOf(own, (key) => texts.get(key), now),
-        )
+        const left = recentOf(own, (key) => texts.get(key), now)
         for (const failure of counted) {
           const decided = outcome === 'wrong' ? [failure.replace(IN_FLIGHT, '')] : []
           if (left.includes(failure)) left.splice(left.indexOf(failure), 1, ...decided)
@@ -141,12 +110,7 @@ export class FailedLogins {
         texts.set(this.#key, left.join(';'), WINDOW_MS)
         if (outcome === 'right') texts.set(own.known, '1', KNOWN_MS)
       })
-    return {
-      isBlocked: false,
-      succeed: () => decide('right'),
-      fail: () => decide('wrong'),
-      cancel: () => decide('undecided'),
-    }
+    return { isBlocked: false, end }
   }
 
   /** The node refuses all logins of the address: none is sent until the window has ended. */
@@ -158,10 +122,11 @@ export class FailedLogins {
     })
   }
 
-  #digestsOf({ name, address }: LoginSource): LoginDigests {
+  #digestsOf({ name, address, isTrusted }: LoginSource): LoginDigests {
     const digest = this.#counters.digest(name)
     return {
       ...rulesOf(this.#release()),
+      isTrusted,
       failures: this.#key,
       latest: `${this.#key}:latest`,
       known: `${this.#key}:${digest}`,
@@ -171,7 +136,7 @@ export class FailedLogins {
   }
 }
 
-interface LoginDigests extends FailureRules {
+interface LoginDigests extends FailureRules, Pick<LoginSource, 'isTrusted'> {
   /** The counters of the failures, of the time of the latest login, and of the successes of the name. */
   readonly failures: string
   readonly latest: string
@@ -182,14 +147,13 @@ interface LoginDigests extends FailureRules {
 
 type TextOf = (key: string) => string
 
-/** Returns when the window began whose failures count. */
-function startOf({ isSliding, latest }: LoginDigests, textOf: TextOf, now: number): number {
-  return isSliding && Number(textOf(latest)) > now - WINDOW_MS ? Number.NEGATIVE_INFINITY : now - WINDOW_MS
-}
-
-/** Returns the failures since then, oldest first. */
-function recentOf(text: string, start: number): string[] {
-  return text.split(';').filter((failure) => timeOf(failure) > start)
+/** Returns the failures in the window, oldest first. */
+function recentOf({ failures, isSliding, latest }: LoginDigests, textOf: TextOf, now: number): string[] {
+  const areAll = isSliding && Number(textOf(latest)) > now - WINDOW_MS
+  const start = areAll ? Number.NEGATIVE_INFINITY : now - WINDOW_MS
+  return textOf(failures)
+    .split(';')
+    .filter((failure) => timeOf(failure) > start)
 }
 
 /** Returns the failures without the logins that are in flight. Any other text stays as it is. */
@@ -202,16 +166,21 @@ function timeOf(failure: string): number {
   return Number.parseInt(failure, 10)
 }
 
+/** As `waitFor`, as if no login were in flight. */
+function waitForDecided(own: LoginDigests, textOf: TextOf, now: number): number {
+  const decidedIn = (key: string) => (key === own.failures ? decidedOf(textOf(key), now) : textOf(key))
+  return waitFor(own, decidedIn, now)
+}
+
 /** Returns the milliseconds until fewer failures than the limits are in the window. */
-function waitFor(own: LoginDigests, isTrusted: boolean, textOf: TextOf, now: number): number {
-  const failures = recentOf(textOf(own.failures), startOf(own, textOf, now))
+function waitFor(own: LoginDigests, textOf: TextOf, now: number): number {
+  const failures = recentOf(own, textOf, now)
   const ofName = failures.filter((failure) => failure.split(' ')[1] === own.name)
-  const ofAddress =
-    own.address === ''
-      ? []
-      : failures.filter((failure) => failure.split(' ')[2]?.replace(IN_FLIGHT, '') === own.address)
-  const isClean = own.address !== '' && ofAddress.length === 0
-  const { all, perName, perAddress } = isTrusted ? TRUSTED : limitsFor(textOf(own.known) !== '', isClean)
+  const isAddressed = own.address !== ''
+  const isOfAddress = (failure: string) => failure.split(' ')[2]?.replace(IN_FLIGHT, '') === own.address
+  const ofAddress = failures.filter((failure) => isAddressed && isOfAddress(failure))
+  const isClean = isAddressed && ofAddress.length === 0
+  const { all, perName, perAddress } = own.isTrusted ? TRUSTED : limitsFor(textOf(own.known) !== '', isClean)
   const last = [failures.at(-all), ofName.at(-perName), ofAddress.at(-perAddress)]
   const endOf = (failure: string) => (own.isSliding ? Number(textOf(own.latest)) : timeOf(failure)) + WINDOW_MS
   const inMinute = timeOf(failures.at(-own.perMinute) ?? '') + MINUTE_MS - now

@@ -9,7 +9,7 @@ import type { NodeCall, NodeFailure, NodeResponse } from '../../core/node-call.t
 import { PROBLEM_TYPE } from '../../core/response.ts'
 import type { NameAndPassword } from '../../core/values.ts'
 import { notSent, type Send, type UpstreamCall } from '../call.ts'
-import type { NodeCredentials } from '../options.ts'
+import type { NodeCredentials, NodeLimits } from '../options.ts'
 import { parseLogin, type Token, type TokenClock } from './token.ts'
 
 export type LoginResult =
@@ -24,8 +24,8 @@ export interface LoginOptions {
   readonly node: string
   /** Sends a call once through health and limits of its node. */
   readonly send: Send
-  /** Milliseconds. Read for each login. */
-  timeout(): number
+  /** Read for each login. */
+  readonly limits: () => Pick<NodeLimits, 'timeout'>
   readonly clock: TokenClock
 }
 
@@ -66,7 +66,7 @@ export class Login {
 
   /** A new connection: a node may close a reused one without a response, and a login is not sent twice for that. */
   #call(account: Account): UpstreamCall {
-    const { node, timeout } = this.#options
+    const { node, limits } = this.#options
     const method = this.#method
     const call: NodeCall = {
       node,
@@ -75,7 +75,7 @@ export class Login {
       endpoint: `${method} ${PATH}`,
       retryable: false,
       expect: 'bytes',
-      timeout: timeout(),
+      timeout: limits().timeout,
       signal: new Cancellation(),
       requestId: 'login',
       priority: 'own',

@@ -3,32 +3,26 @@
  * for a short time, so that the calls which follow do not repeat it.
  */
 import { LRUCache } from 'lru-cache'
-import type { HasEnded } from '../../core/access.ts'
 import type { CancelSignal } from '../../core/cancellation.ts'
-import type { Counters } from '../../core/counters.ts'
 import { isRelease5 } from '../../core/node-call.ts'
 import type { FailureReason, NodeFault } from '../../core/node-faults.ts'
 import { Semaphore } from '../../core/semaphore.ts'
 import { withTimeout } from '../../core/timing.ts'
 import { ABANDONED } from '../abandoned-calls.ts'
 import { notSent } from '../call.ts'
-import type { ClusterLog } from '../options.ts'
+import type { ClusterSettings } from '../options.ts'
 import { FailedLogins, type LoginSource } from './failed-logins.ts'
 import { type Account, Login, type LoginFailure, type LoginOptions, type LoginResult } from './login.ts'
 import type { Token } from './token.ts'
 
-export interface TokenCacheOptions extends LoginOptions {
-  /** Milliseconds between two logins of an account at the node. */
-  readonly interval: number
+export interface TokenCacheOptions
+  extends LoginOptions,
+    Pick<ClusterSettings, 'loginInterval' | 'hasEndedToken' | 'log' | 'counters'> {
   sleep(ms: number): Promise<void>
-  /** Whether a write through the edge has ended a token, which the node may still accept. */
-  readonly hasEnded: HasEnded
   /** Returns the release of the node; `undefined`: not known. */
   readonly release: () => string | undefined
   /** Called when the node has issued a token. */
   readonly onLogin: () => void
-  readonly log: ClusterLog
-  readonly counters: Counters
 }
 
 /** What limits the wait for a login. */
@@ -106,7 +100,7 @@ export class TokenCache {
   }
 
   #isGood(token: Token | undefined): token is Token {
-    return token !== undefined && !token.hasExpired && !this.#options.hasEnded(token.subject, token.issuedAt)
+    return token !== undefined && !token.hasExpired && !this.#options.hasEndedToken(token.subject, token.issuedAt)
   }
 
   /** Returns a token of any account, the one that was used last; sends no login. `refused`: the node refuses this one. */
@@ -164,7 +158,7 @@ export class TokenCache {
   #rejection(account: Account, remaining: number): LoginFailure | undefined {
     const failed = this.#records.get(account.key)?.failed
     if (failed !== undefined && failed.until > this.#options.clock.elapsed()) return failed.failure
-    const blockedFor = this.#failedLogins.blockedFor(this.#sourceOf(account), 'decided')
+    const blockedFor = this.#failedLogins.blockedFor(this.#sourceOf(account))
     if (blockedFor > 0) return this.#blocked(blockedFor)
     const wait = this.#untilNext(this.#records.get(account.key)) + this.#waiting * LOGIN_MS
     if (this.#waiting < MAX_WAITING && wait <= Math.max(remaining, MIN_PATIENCE_MS)) return undefined
@@ -178,7 +172,7 @@ export class TokenCache {
 
   #untilNext(record: AccountRecord | undefined): number {
     if (record === undefined) return 0
-    return Math.max(0, record.lastLogin + this.#options.interval - this.#options.clock.elapsed())
+    return Math.max(0, record.lastLogin + this.#options.loginInterval - this.#options.clock.elapsed())
   }
 
   #start(account: Account): PendingLogin {
@@ -219,8 +213,7 @@ export class TokenCache {
     }
     if (counted.isBlocked) return this.#blocked(counted.blockedFor)
     const outcome = await this.#login.send(account)
-    if (outcome.ok) await counted.succeed()
-    else await (isRefusal(outcome) ? counted.fail() : counted.cancel())
+    await counted.end(outcome.ok ? 'right' : isRefusal(outcome) ? 'wrong' : 'undecided')
     const isBlocked = !outcome.ok && 'failure' in outcome && outcome.failure.fault === 'loginsBlocked'
     if (isBlocked) await this.#failedLogins.block()
     return outcome
@@ -237,7 +230,7 @@ export class TokenCache {
       this.#recordRefusal(record, outcome)
     } else {
       // It shows nothing about the credentials: it is remembered until the next login may start.
-      this.#remember(record, outcome, this.#options.interval)
+      this.#remember(record, outcome, this.#options.loginInterval)
     }
   }
 

@@ -8,8 +8,8 @@ import { sources } from '../../../src/collections/sources.ts'
 import type { Row } from '../../../src/collections/value.ts'
 import { readEnvelopeInTurns } from '../../../src/core/envelope.ts'
 import type { RowRanges } from '../../../src/core/response.ts'
+import { BodyCollector } from '../../../src/upstream/body-collector.ts'
 import { connectInTurns } from '../../../src/upstream/connector.ts'
-import { BodyCollector } from '../../../src/upstream/node-response.ts'
 import { WrongResponseError } from '../verify.ts'
 
 /** Ways to build one page from the responses of many nodes, over the same keep-alive connections. */

@@ -2,7 +2,8 @@
 import t, { type Test } from 'tap'
 import { RedisReplica } from '../../../src/replicas/replica.ts'
 import { SharedCounters } from '../../../src/replicas/shared-counters.ts'
-import { FailedLogins, type LoginSource, reserveAttemptAt } from '../../../src/upstream/tokens/failed-logins.ts'
+import { reserveAttemptAt } from '../../../src/upstream/probes.ts'
+import { FailedLogins, type LoginSource } from '../../../src/upstream/tokens/failed-logins.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'
 
@@ -36,7 +37,11 @@ t.test(
     const attempts = (sourceOf: (at: number) => LoginSource) =>
       countedOf(
         counters.flatMap((counter, at) =>
-          Array.from({ length: 15 }, (_, turn) => counter.count(sourceOf(at * 100 + turn))),
+          Array.from({ length: 15 }, async (_, turn) => {
+            const login = await counter.count(sourceOf(at * 100 + turn))
+            if (!login.isBlocked) await login.end('wrong')
+            return login
+          }),
         ),
       )
     t.equal(await attempts((at) => unknown(`guess-${at}`)), 8, 'one address with many names')
@@ -59,7 +64,7 @@ t.test('a name that was good before comes first, at all replicas', async (t) => 
   const { join, counterOf } = await start(t)
   const [one, other] = [counterOf(await join()), counterOf(await join())]
   const first = await one.count(unknown('ann', 'home'))
-  if (!first.isBlocked) await first.succeed()
+  if (!first.isBlocked) await first.end('right')
   for (let at = 0; at < 60; at += 1) await one.count(unknown(`guess-${at}`, `address-${at}`))
   t.equal((await other.count(unknown('eve', 'office'))).isBlocked, true)
   const known = await other.count(unknown('ann', 'office'))
@@ -73,7 +78,7 @@ t.test('a login that did not fail is not counted', async (t) => {
   for (let turn = 0; turn < 100; turn += 1) {
     const counted = await (turn % 2 === 0 ? one : other).count(unknown('ann'))
     t.equal(counted.isBlocked, false)
-    if (!counted.isBlocked) await (turn % 3 === 0 ? counted.succeed() : counted.cancel())
+    if (!counted.isBlocked) await counted.end(turn % 3 === 0 ? 'right' : 'undecided')
   }
 })
 

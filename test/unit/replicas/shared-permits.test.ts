@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { RedisReplica } from '../../../src/replicas/replica.ts'
 import { SharedCounters } from '../../../src/replicas/shared-counters.ts'
-import { CallBudget } from '../../../src/upstream/call-budget.ts'
+import { SharedPermits } from '../../../src/upstream/shared-permits.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type RedisServer, startRedis } from '../../support/redis.ts'
 
@@ -14,23 +14,18 @@ const COMMAND_TIMEOUT_MS = 20_000
 interface Stage {
   readonly redis: RedisServer
   readonly replicas: readonly RedisReplica[]
-  readonly leases: readonly CallBudget[]
+  readonly leases: readonly SharedPermits[]
 }
 
-function permitsOf(replica: RedisReplica): CallBudget {
-  return new CallBudget({
-    counters: new SharedCounters(replica),
-    node: NODE,
-    limit: () => LIMIT,
-    clock: () => performance.now(),
-  })
+function permitsOf(replica: RedisReplica): SharedPermits {
+  return new SharedPermits({ counters: new SharedCounters(replica), node: NODE, limit: () => LIMIT })
 }
 
 async function startReplicas(t: Test, count: number, commandTimeout = COMMAND_TIMEOUT_MS): Promise<Stage> {
   const redis = await startRedis()
   t.teardown(() => redis.close())
   const replicas: RedisReplica[] = []
-  const leases: CallBudget[] = []
+  const leases: SharedPermits[] = []
   for (let each = 0; each < count; each += 1) {
     const replica = new RedisReplica({ redis: { url: redis.url }, times: { commandTimeout, heartbeatInterval: 100 } })
     leases.push(permitsOf(replica))
@@ -43,7 +38,7 @@ async function startReplicas(t: Test, count: number, commandTimeout = COMMAND_TI
 }
 
 /** All replicas take permits in turns of different sizes until none gets one. Returns the permits of each. */
-async function takeAll(leases: readonly CallBudget[], wanted = { read: 0, reserved: 3 }): Promise<number[]> {
+async function takeAll(leases: readonly SharedPermits[], wanted = { read: 0, reserved: 3 }): Promise<number[]> {
   return Promise.all(
     leases.map(async (lease) => {
       let taken = 0
@@ -65,9 +60,9 @@ for (const count of [1, 2, 4]) {
     const { leases } = await startReplicas(t, count)
     t.equal(sum(await takeAll(leases)), LIMIT)
     for (const lease of leases) {
-      t.equal(lease.state?.used, LIMIT)
+      t.equal(lease.state.used, LIMIT)
       t.equal(lease.idle, 0)
-      t.ok(lease.waitFor('write', 1) > 50_000)
+      t.ok(lease.waitFor('reserved', 1) > 50_000)
     }
   })
 }
@@ -94,7 +89,7 @@ t.test('while Redis is unreachable, the replicas share what is left', async (t) 
   const [busy] = leases
   for (let each = 0; each < 24; each += 1) await busy?.permit({ read: 0, reserved: 1 })
   // Idle replicas read the count with their heartbeats.
-  await eventually(() => leases.every(({ state }) => state?.used === 24))
+  await eventually(() => leases.every(({ state }) => state.used === 24))
   await redis.kill()
   await eventually(() => replicas.every(({ heartbeat }) => heartbeat.lostAt !== undefined))
   const shares = await takeAll(leases, { read: 0, reserved: 1 })
@@ -106,7 +101,7 @@ t.test('after Redis lost the count, the calls of the last minute still count', a
   const first = sum(await takeAll(leases.slice(0, 1)))
   await redis.restart()
   await eventually(() => replicas.every(({ heartbeat }) => heartbeat.isTrusted))
-  await eventually(() => leases.every(({ state }) => (state?.used ?? 0) >= LIMIT))
+  await eventually(() => leases.every(({ state }) => state.used >= LIMIT))
   t.equal(first + sum(await takeAll(leases)), LIMIT)
 })
 
@@ -117,7 +112,7 @@ t.test('calls that were sent without Redis count as soon as it is reachable agai
   const alone = sum(await takeAll(leases, { read: 0, reserved: 1 }))
   await redis.restart()
   await eventually(() => replicas.every(({ heartbeat }) => heartbeat.isTrusted))
-  await eventually(() => leases.every(({ state }) => (state?.used ?? 0) >= alone))
+  await eventually(() => leases.every(({ state }) => state.used >= alone))
   t.equal(alone + sum(await takeAll(leases)), LIMIT)
 })
 
@@ -127,7 +122,7 @@ t.test('a limit that the node reports as reached holds for all replicas', async 
   await first?.permit({ read: 1, reserved: 0 })
   first?.recordRefusal()
   await eventually(async () => (await second?.permit({ read: 0, reserved: 1 }))?.reserved === 0)
-  t.ok((second?.waitFor('interactive', 2) ?? 0) > 50_000)
+  t.ok((second?.waitFor('read', 2) ?? 0) > 50_000)
   second?.recordAnswer(0)
   await eventually(async () => (await first?.permit({ read: 0, reserved: 1 }))?.reserved === 1)
 })

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import zlib from 'node:zlib'
 import t from 'tap'
 import type { FailureReason } from '../../../src/core/node-faults.ts'
-import { BodyCollector } from '../../../src/upstream/node-response.ts'
+import { BodyCollector } from '../../../src/upstream/body-collector.ts'
 import { clusterOf, fakeNode, get, put, rawNode } from './fake-node.ts'
 
 const JSON_TYPE = 'Content-Type: application/json\r\n'

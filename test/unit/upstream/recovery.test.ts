@@ -5,7 +5,7 @@ import { createCounters } from '../../../src/core/counters.ts'
 import { NodeHealth } from '../../../src/upstream/failure/health.ts'
 import { BLOCKED } from '../../../src/upstream/node-response.ts'
 import { EJECTION } from '../../../src/upstream/options.ts'
-import { reserveAttemptAt } from '../../../src/upstream/tokens/failed-logins.ts'
+import { reserveAttemptAt } from '../../../src/upstream/probes.ts'
 import { get } from './fake-node.ts'
 
 const SECOND = 1_000
