@@ -45,9 +45,14 @@ export class Semaphore {
     return { taken, leave }
   }
 
-  /** Passes the slot on to the next one that waits, or as many as the limit permits now, before new work can take it. */
+  /** Passes the slot on to the next one that waits, before new work can take it. */
   release(): void {
     this.#taken -= 1
+    this.admit()
+  }
+
+  /** Gives slots to as many that wait as the limit permits now. */
+  admit(): void {
     while (this.isFree) {
       const next = this.#lanes.find(({ length }) => length > 0)?.shift()
       if (next === undefined) return

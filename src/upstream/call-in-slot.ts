@@ -27,7 +27,7 @@ export const queue =
     return reject(parts, call, slot, queueTime)
   }
 
-/** A read of an agent's database that is found to be stuck meanwhile takes no slot from other calls. */
+/** A read of an agent's database takes no slot from other calls while earlier ones have no response (`agent-reads.ts`). */
 async function acquireSlot(
   { limiter, clock, health }: Pick<StackParts, 'limiter' | 'clock' | 'health'>,
   call: UpstreamCall,
@@ -38,12 +38,12 @@ async function acquireSlot(
     const rejection = read && (await read.enter(deadline, call))
     if (rejection !== undefined) return rejection
     const slot = await limiter.acquire(call, deadline)
-    const stuck = slot.ok ? health.stuckReads.recheck(call) : undefined
-    if (slot.ok && stuck === undefined && read?.isHeld !== true) return slot
+    const refusal = slot.ok ? health.recheck(call) : undefined
+    if (slot.ok && refusal === undefined && read?.take() !== false) return slot
     read?.leave()
     if (!slot.ok) return slot
     limiter.release(call, clock(), 'none')
-    if (stuck !== undefined) return stuck
+    if (refusal !== undefined) return refusal
   }
 }
 

@@ -1,7 +1,13 @@
 /**
- * Reads of the database of one agent. If the database is stuck, the node answers none of them, and all other calls. So when
- * one is late, the others in flight give their slots back, and further ones are not sent before these have ended: one after
- * another then, until one is answered.
+ * Reads of the database of one agent. If the database is stuck, the node answers none of them, and all other calls. So its reads
+ * in flight are bounded, and further ones wait:
+ *
+ * | state | reads in flight | ends |
+ * |---|---|---|
+ * | open | `MAX_UNANSWERED` of those sent after the latest response, within `silence.minWait`; any number of others | when one without a later response is late, and the node answers other calls: stuck |
+ * | stuck | 1; when it begins, all but one give their slots back | with a response: open |
+ *
+ * A read is late after `max(silence.minWait, LATE_FACTOR × usual time)`.
  */
 
 import type { NodeCall } from '../../core/node-call.ts'
@@ -14,8 +20,10 @@ import type { Rejection } from '../node-response.ts'
 import type { ClusterSettings } from '../options.ts'
 import type { SilenceWatch } from './silence.ts'
 
-/** A read is late after this many times its usual time: on a busy node, calls take several times as long, and end. */
+/** On a busy node, calls take several times their usual time, and end. */
 const LATE_FACTOR = 5
+/** With one, a read that takes long alone would hold up the others. */
+const MAX_UNANSWERED = 2
 /** Agents whose databases are stuck, or with reads in flight. */
 const MAX_AGENTS = 1_000
 
@@ -27,9 +35,16 @@ interface AgentReadsOptions extends Pick<ClusterSettings, 'limits' | 'ejection' 
 /** What is known of the database of an agent. */
 class Database {
   isStuck = false
-  answeredAt = Number.NEGATIVE_INFINITY
   readonly inFlight = new Set<AgentRead>()
-  readonly places = new Semaphore(() => (this.isStuck ? 1 : Number.POSITIVE_INFINITY))
+  /** Those of them that were sent after the latest response. */
+  readonly unanswered = new Set<AgentRead>()
+  readonly places = new Semaphore(() => (this.isStuck ? 1 : this.isFull ? 0 : Number.POSITIVE_INFINITY))
+
+  /** Whether no further read may be sent now. */
+  get isFull(): boolean {
+    if (this.isStuck) return this.inFlight.size > 0
+    return [...this.unanswered].filter(({ isRecent }) => isRecent).length >= MAX_UNANSWERED
+  }
 }
 
 export class AgentReads {
@@ -50,13 +65,15 @@ export class AgentReads {
   }
 }
 
-/** One read: it enters, gets a slot of the node, begins and ends. */
+/** One read: it enters, takes a slot of the node, begins and ends. */
 export class AgentRead {
   readonly #reads: AgentReads
   readonly #agent: string
   readonly #database: Database
   #timer: NodeJS.Timeout | undefined
   #start = 0
+  #lateAt = 0
+  isRecent = true
   #giveSlotBack: () => void = () => undefined
   hasSlot = true
 
@@ -80,9 +97,13 @@ export class AgentRead {
     return { ok: false, fault: 'overloaded', reason: 'agentStuck', about: this.#agent, retryAfter: 1 }
   }
 
-  /** Whether the read entered before the database was found to be stuck, and must enter again. */
-  get isHeld(): boolean {
-    return this.#database.isStuck && this.#database.inFlight.size > 0
+  /** To be called when the read has a slot. Returns `false` if others were sent since it entered: then it must enter again. */
+  take(): boolean {
+    const { isFull, inFlight, unanswered } = this.#database
+    if (isFull) return false
+    inFlight.add(this)
+    unanswered.add(this)
+    return true
   }
 
   /** Whether the end of the read shows nothing about the node, unless it is a response: the node answers other calls. */
@@ -104,29 +125,41 @@ export class AgentRead {
     const { ejection, clock } = this.#reads.options
     this.#giveSlotBack = giveSlotBack
     this.#start = clock()
-    this.#database.inFlight.add(this)
-    this.#checkIn(Math.max(ejection.silence.minWait, LATE_FACTOR * usualTime))
+    this.#lateAt = this.#start + Math.max(ejection.silence.minWait, LATE_FACTOR * usualTime)
+    this.#watch()
   }
 
   end(hasResponse: boolean): void {
+    const { inFlight, unanswered } = this.#database
     clearTimeout(this.#timer)
-    this.#database.inFlight.delete(this)
+    inFlight.delete(this)
+    unanswered.delete(this)
     if (!this.hasSlot) this.#reads.withoutSlot -= 1
     if (hasResponse) {
-      this.#database.answeredAt = this.#reads.options.clock()
+      unanswered.clear()
       this.#database.isStuck = false
     }
     this.leave()
   }
 
-  #checkIn(ms: number): void {
-    this.#timer = setTimeout(() => {
-      // A read that is late alone decides nothing.
-      if (this.#database.answeredAt >= this.#start) return
-      // While the node answers nothing at all, its process is suspected, and not the database.
-      if (this.#othersAreAnswered) this.#suspect()
-      else this.#checkIn(this.#reads.options.ejection.silence.minWait)
-    }, ms).unref()
+  #watch(): void {
+    const { ejection, clock } = this.#reads.options
+    const { minWait } = ejection.silence
+    const left = this.#lateAt - clock()
+    this.#timer = setTimeout(() => this.#check(), left > 0 ? Math.min(left, minWait) : minWait).unref()
+  }
+
+  #check(): void {
+    const { unanswered, places } = this.#database
+    // A read that is late alone decides nothing.
+    if (!unanswered.has(this)) return
+    // While the node answers nothing at all, its process is suspected, and not the database.
+    if (this.#reads.options.clock() >= this.#lateAt && this.#othersAreAnswered) this.#suspect()
+    else {
+      this.isRecent = false
+      places.admit()
+      this.#watch()
+    }
   }
 
   /** One read keeps its slot. */

@@ -144,6 +144,13 @@ export class NodeHealth {
     return retryAfter === undefined ? { ok: true, probeOf: this.#suspicion } : this.rejection(retryAfter)
   }
 
+  /** Returns why a call that was admitted before must not be sent now. */
+  recheck(call: UpstreamCall): Rejection | undefined {
+    if (this.#suspicion !== undefined && call.probeOf === undefined && !isLogin(call))
+      return this.rejection(this.#suspicion.retryAfter)
+    return this.stuckReads.recheck(call)
+  }
+
   /** Returns the rejection of calls while the node is ejected. `retryAfter` in seconds. */
   rejection(retryAfter: number): Rejection {
     const rejection = { ok: false, fault: 'ejected', retryAfter } as const

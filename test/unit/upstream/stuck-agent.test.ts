@@ -1,4 +1,7 @@
-/** Reads of the database of one agent that is stuck: together they hold one slot of the node, which answers everything else. */
+/**
+ * Reads of the database of one agent that is stuck: together they hold one slot of the node, which answers everything else. Before
+ * the edge knows, they hold two.
+ */
 import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import { bothContracts } from '../../../src/contracts/index.ts'
@@ -22,8 +25,9 @@ const TIMEOUT_MS = 10_000
 /** In mode `manager` only the manager knows whether it passes the calls on. */
 const MODES = { manager: { mayBePassedOn: true }, edge: {} } as const
 
-async function start(t: Test, mode: keyof typeof MODES) {
+async function start(t: Test, mode: keyof typeof MODES, watched: Partial<typeof silence> = silence) {
   let isStuck = true
+  let isSilent = false
   const held: ServerResponse[] = []
   const respond = (response: ServerResponse) => {
     const headers = { 'content-type': 'application/json', 'content-length': 12 }
@@ -31,10 +35,10 @@ async function start(t: Test, mode: keyof typeof MODES) {
   }
   const node = await fakeNode(t, (request, response) => {
     if (isStuck && request.url?.includes('/005')) held.push(response)
-    else envelope(request, response)
+    else if (!isSilent) envelope(request, response)
   })
   const limits = { inFlight: SLOTS, queue: QUEUE }
-  const { call, status, view } = clusterOf(t, node.url, { ejection: { silence }, limits })
+  const { call, status, view } = clusterOf(t, node.url, { ejection: { silence: { ...silence, ...watched } }, limits })
   const read = (path: string, overrides = {}) => call(get(path, { timeout: TIMEOUT_MS, ...overrides }))
   const cluster = {
     isAvailable: () => view.isAvailable('master'),
@@ -43,6 +47,10 @@ async function start(t: Test, mode: keyof typeof MODES) {
     ofAgent: (path: string, overrides = {}) => read(path, { agentData: '005', ...MODES[mode], ...overrides }),
     other: (path: string) => read(path),
     sent: () => node.seen.filter(({ url }) => url?.includes('/005')).length,
+    answerOne: () => respond(held.shift() as ServerResponse),
+    fallSilent: () => {
+      isSilent = true
+    },
     recover: () => {
       isStuck = false
       for (const response of held.splice(0)) respond(response)
@@ -51,6 +59,33 @@ async function start(t: Test, mode: keyof typeof MODES) {
   t.match(await cluster.other('/agents'), { ok: true })
   return cluster
 }
+
+t.test('two reads are sent before one is answered, and each response lets two more follow', async (t) => {
+  const { ofAgent, other, inFlight, sent, answerOne, recover } = await start(t, 'edge', { minWait: 60_000 })
+  const reads = [...READS, '/sca/005/checks/a', '/sca/005/checks/b'].map((path) => ofAgent(path))
+  await eventually(() => sent() === 2)
+  for (const path of ['/syscheck/006', '/agents', '/rules']) t.match(await other(path), { ok: true })
+  t.equal(inFlight(), 2)
+  for (const expected of [4, 6]) {
+    answerOne()
+    await eventually(() => sent() === expected)
+  }
+  recover()
+  for (const result of await Promise.all(reads)) t.match(result, { ok: true })
+  t.equal(inFlight(), 0)
+})
+
+t.test('reads that wait for others of their agent are not sent to a node that was found to be silent', async (t) => {
+  const { ofAgent, sent, fallSilent, isAvailable } = await start(t, 'edge', { probeTimeout: 50 })
+  fallSilent()
+  const reads = Array.from({ length: QUEUE }, (_, at) => ofAgent(`/syscheck/005?offset=${at}`))
+  await eventually(() => !isAvailable())
+  const before = sent()
+  const results = await Promise.all(reads)
+  t.equal(sent(), before)
+  t.equal(results.filter(({ ok }) => ok).length, 0)
+  t.match(results.at(-1), { fault: 'ejected', sent: false })
+})
 
 for (const mode of ['manager', 'edge'] as const) {
   t.test(`mode ${mode}: the node answers other reads, and further reads about the agent are not sent`, async (t) => {
