@@ -4,7 +4,7 @@ import { buildCluster } from '../app/cluster.ts'
 import { createReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import { type ErrorCode, errorTable } from '../core/errors.ts'
-import { describeMixture, type Layout, type NodeFailure, type NodeResult } from '../core/node-call.ts'
+import { describeMixture, isRelease5, type Layout, type NodeFailure, type NodeResult } from '../core/node-call.ts'
 import { describeFailure, faultRules, type NodeFault } from '../core/node-faults.ts'
 import { layoutRules, versionIn } from '../layouts/layout-rules.ts'
 import { type DistributionProbe, probeDistribution } from '../upstream/distribution.ts'
@@ -25,7 +25,8 @@ export async function checkNodes(config: Config, report: (finding: Finding) => v
   // A node without other nodes cannot distribute anything, whatever its setting.
   const isAlone = nodes.length === 1 && !discover
   let failed = 0
-  for (const { name, type } of nodes) {
+  const masterFirst = nodes.toSorted((a, b) => Number(b.type === 'master') - Number(a.type === 'master'))
+  for (const { name, type } of masterFirst) {
     const layout = recogniser.view.layoutOf(name)
     const probe = {
       node: name,
@@ -39,9 +40,11 @@ export async function checkNodes(config: Config, report: (finding: Finding) => v
     const rules = layoutRules[layout ?? 'v3']
     const isDistributing = result.status === 'ok' && !isAlone && !rules.distributes
     const wrong = isDistributing ? await findWrongDistribution(cluster, probe, config.cluster.distribution) : undefined
-    const finding = wrong ?? result
+    const isFailing = result.status === 'failed' && type === 'worker'
+    const unused = isFailing ? findWorkerWithoutApi(name, cluster) : undefined
+    const finding = unused ?? wrong ?? result
     const ok = finding.status === 'ok'
-    if (!ok) failed++
+    if (finding.status === 'failed') failed++
     report(finding)
     if (ok && rules.hasRights && type === 'master' && credentials.mode === 'service') {
       const rights = await readAccountRights(cluster.call, probe)
@@ -66,6 +69,13 @@ export async function checkNodes(config: Config, report: (finding: Finding) => v
 function connect(config: Config, layout: Config['cluster']['layout']): Promise<Cluster> {
   const withoutDiscovery = { ...config, cluster: { ...config.cluster, layout, discover: false } }
   return buildCluster(createReloadableConfig(withoutDiscovery), pino({ level: 'silent' }))
+}
+
+/** Returns `undefined` unless the master has release 5.0. */
+function findWorkerWithoutApi(name: string, { view }: Cluster): Finding | undefined {
+  if (!isRelease5(view.releaseOf?.(view.master().name))) return undefined
+  const text = `${name} does not answer: workers of release 5.0 have no API, and the edge does not use their addresses`
+  return { check: name, status: 'warning', text, fix: 'remove it from cluster.nodes' }
 }
 
 /** Returns `undefined` if the layout is right, or if the node does not show it. */

@@ -10,8 +10,7 @@ import type { AccountRights } from '../upstream/probes.ts'
 
 /**
  * Compares the rights of the account of the edge with what the roles of the edge promise to users. Returns a text for
- * each role in use that promises more than the account may do, or why that is not known. `release`: of the node, which lacks
- * the actions of what it no longer has.
+ * each role in use that promises more than the account may do, or why that is not known. `release`: of the node.
  */
 export function findMissingRights(
   { access }: Pick<Config, 'access'>,
@@ -22,7 +21,7 @@ export function findMissingRights(
     return ['the node does not show the rights of the account']
   }
   const roles: Readonly<Record<string, readonly string[]>> = { ...builtInRoles, ...access.customRoles }
-  const hasAction = (name: string) => !(isRelease5(release) && GONE_ACTIONS.test(name))
+  const hasAction = actionsOf(release)
   return rolesInUse(access).flatMap((role) => describeRole(role, roles[role] ?? [], { rights, hasAction }))
 }
 
@@ -46,6 +45,10 @@ function rightsOfCalls(permission: string): readonly string[] {
 
 /** The actions of releases 4 that release 5.0 does not have. */
 const GONE_ACTIONS = /^(?:active-response|ciscat|decoders|lists|rootcheck|rules|sca|syscheck|syscollector):/
+
+function actionsOf(release: string | undefined): Having['hasAction'] {
+  return (name) => !(isRelease5(release) && GONE_ACTIONS.test(name))
+}
 
 interface Having {
   readonly rights: AccountRights

@@ -4,8 +4,17 @@ import type { V4Options } from '../../../packages/simulator/src/index.ts'
 import { account, configFolder } from './config.ts'
 import { result } from './program.ts'
 
-async function start(t: Test, v4: V4Options = {}, cluster: object = {}, roles: object = { alice: ['operator'] }) {
-  const { file, createKey, write, simulator } = await configFolder(t, { layout: 'v4', v4 })
+async function start(
+  t: Test,
+  { version, ...v4 }: V4Options & { version?: string } = {},
+  cluster: object = {},
+  roles: object = { alice: ['operator'] },
+) {
+  const { file, createKey, write, simulator } = await configFolder(t, {
+    layout: 'v4',
+    v4,
+    ...(version !== undefined && { version }),
+  })
   await createKey()
   write({ layout: 'v4', ...cluster }, { access: { users: 'users', roles, tokens: { keys: 'keys' } } })
   return { simulator, write, check: () => result(t, ['check', '--config', file, '--connect']) }
@@ -52,6 +61,20 @@ t.test('check finds the wrong layout, and nodes of different layouts', async (t)
   t.match(auto.out, /^master: ok \(status 200\), v4 layout/m)
   simulator.setLayout('worker-1', 'v3')
   t.match((await check()).out, /^warning: nodes have different layouts \(v3: worker-1; v4: master\)/m)
+})
+
+t.test('a worker in front of release 5.0 has no API, which is no failure', async (t) => {
+  const { check, write, simulator } = await start(t, { version: '5.0.0' })
+  const { out, code } = await check()
+  t.equal(code, 0, out)
+  t.match(out, /^master-node: ok \(status 200\), v4 layout, version 5\.0\.0$/m)
+  t.match(
+    out,
+    /^warning: worker1 does not answer: workers of release 5\.0 have no API, .*; remove it from cluster\.nodes$/m,
+  )
+  const nodes = simulator.nodes.map(({ name, type, url }) => ({ name, type, url })).reverse()
+  write({ layout: 'auto', nodes })
+  t.equal((await check()).code, 0, 'in any order')
 })
 
 t.test('check says plainly why a node answers no call', async (t) => {
