@@ -38,7 +38,10 @@ export function createEndedTokens(revocations: Revocations, clock: Pick<Clock, '
     return !areStored.includes(false)
   }
 
-  /** Around the call of a write, within its fence. Throws 944 for a log-out that the other replicas will not read. If it is not known what the write has changed, all tokens end. */
+  /**
+   * Around the call of a write, within its fence. Throws 944 for a log-out that the other replicas will not read. If it is not known
+   * what the write has changed, all tokens end, unless it creates users.
+   */
   const stage: Stage<EdgeWrite> = (next) => async (request) => {
     const { endpoint, caller } = request
     if (endpoint.contract === 'v3' || endpoint.endsTokens === undefined) return next(request)
@@ -47,7 +50,7 @@ export function createEndedTokens(revocations: Revocations, clock: Pick<Clock, '
     try {
       response = await next(request)
     } catch (error) {
-      if (isOutcomeUnknown(error)) await end('all')
+      if (isOutcomeUnknown(error) && endsTokens !== 'newUsers') await end('all')
       throw error
     }
     const concerned = concernedBy(endsTokens, caller.name, response)
@@ -62,7 +65,7 @@ type EndsTokens = NonNullable<Extract<EdgeWrite['endpoint'], { readonly contract
 
 /** Returns the tokens that a write has ended; `undefined`: the node has changed nothing. */
 function concernedBy(endsTokens: EndsTokens, caller: string, response: EdgeResponse): Concerned | undefined {
-  if (isUnfinished(response)) return 'all'
+  if (isUnfinished(response)) return endsTokens === 'newUsers' ? undefined : 'all'
   if (response.status >= 400) return undefined
   if (endsTokens === 'caller') return { users: [caller] }
   if (endsTokens === 'all') return 'all'
@@ -72,8 +75,8 @@ function concernedBy(endsTokens: EndsTokens, caller: string, response: EdgeRespo
   const error = ownField(contents, 'error')
   if (!Array.isArray(rows)) return typeof error === 'number' && error !== 0 ? undefined : 'all'
   const values = (name: string): unknown[] => rows.flatMap((row: unknown) => [ownField(row, name)].flat())
-  const named = { users: 'username', roles: 'id', rolesOfRows: 'roles' } as const
+  const named = { users: 'username', newUsers: 'username', roles: 'id', rolesOfRows: 'roles' } as const
   const found = values(named[endsTokens])
   if (found.includes(undefined)) return 'all'
-  return endsTokens === 'users' ? { users: found } : { roles: found }
+  return named[endsTokens] === 'username' ? { users: found } : { roles: found }
 }

@@ -416,9 +416,10 @@ export interface V4Read<Path extends string = string> extends OfV4, Read<Path> {
 export interface V4Write<Path extends string = string> extends OfV4, Write<Path> {
   /**
    * The tokens of the manager's users that this write ends: all, those of the caller, or those of users (`username`) or roles
-   * (`id` or `roles`) that rows of the response name.
+   * (`id` or `roles`) that rows of the response name. `newUsers`: those of users, who had none; what is remembered of their refused
+   * logins ends.
    */
-  readonly endsTokens?: 'all' | 'caller' | 'users' | 'roles' | 'rolesOfRows'
+  readonly endsTokens?: 'all' | 'caller' | 'users' | 'newUsers' | 'roles' | 'rolesOfRows'
 }
 
 export type V3Endpoint = V3Read | V3Write

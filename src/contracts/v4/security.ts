@@ -161,6 +161,7 @@ export const securityWrites: readonly V4Endpoint[] = [
   }),
   write('POST', '/security/users', 'Create a user', {
     ...creating,
+    endsTokens: 'newUsers',
     rights: ['security:create_user on *:*:*'],
     body: json({ username: text('names', { minLength: 4, maxLength: 64 }), password: text('password') }),
   }),

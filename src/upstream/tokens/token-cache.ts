@@ -156,8 +156,12 @@ export class TokenCache {
 
   /** Returns why no login is sent now. */
   #rejection(account: Account, remaining: number): LoginFailure | undefined {
-    const failed = this.#records.get(account.key)?.failed
-    if (failed !== undefined && failed.until > this.#options.clock.elapsed()) return failed.failure
+    const { clock, hasEndedToken } = this.#options
+    const { failed, lastLogin = 0 } = this.#records.get(account.key) ?? {}
+    // A write through the edge may have created the user since, or changed the password.
+    const sentAt = clock.wall() - (clock.elapsed() - lastLogin)
+    const isRemembered = failed !== undefined && failed.until > clock.elapsed()
+    if (isRemembered && !hasEndedToken({ user: account.username, roles: [] }, sentAt)) return failed.failure
     const blockedFor = this.#failedLogins.blockedFor(this.#sourceOf(account))
     if (blockedFor > 0) return this.#blocked(blockedFor)
     const wait = this.#untilNext(this.#records.get(account.key)) + this.#waiting * LOGIN_MS

@@ -35,7 +35,9 @@ const requests: Readonly<Record<string, readonly [path: string, body?: object]>>
 const READS_AFTER = 4
 
 t.test('each write that ends tokens ends them for good, on all replicas', async (t) => {
-  const ending = v4Contract.filter((record) => 'endsTokens' in record).map(({ method, path }) => `${method} ${path}`)
+  const ending = v4Contract
+    .filter((record) => 'endsTokens' in record && record.endsTokens !== 'newUsers')
+    .map(({ method, path }) => `${method} ${path}`)
   t.strictSame(Object.keys(requests).sort(), ending.sort(), 'a request for each write of the catalogue')
   const { send, logIn, write, nextSecond, simulator } = await twoReplicas(t, { tokenCacheMs: 900_000 })
   const direct = async (authorization: string) =>

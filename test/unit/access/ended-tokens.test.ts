@@ -50,6 +50,8 @@ const outcomes: readonly {
     ended: ['ann', 'bob', 'eve'],
   },
   { what: 'unknown outcome', ends: 'users', response: new EdgeError(923), ended: ['ann', 'bob', 'eve'] },
+  { what: 'unknown outcome of a creation', ends: 'newUsers', response: new EdgeError(923), ended: [] },
+  { what: 'a creation', ends: 'newUsers', response: rows([{ username: 'ann' }]), ended: ['ann'] },
   { what: 'not sent', ends: 'users', response: new EdgeError(921), ended: [] },
 ]
 
