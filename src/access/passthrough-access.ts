@@ -190,7 +190,7 @@ export function readManagerToken(text: string, node: string): ManagerToken | und
   if (!Array.isArray(roles) || !roles.every(Number.isSafeInteger) || typeof mode !== 'string') return undefined
   // In the order of the token: of two policies about one thing, that of the later role counts.
   const rights = `${mode} ${roles.join(',')}`
-  const claims = { series: seriesOf(payload, nbf), issuedAt: nbf * 1000, expiresAt: exp * 1000 }
+  const claims = { series: seriesOf(payload, nbf), issuedAt: issueOf(payload, nbf), expiresAt: exp * 1000 }
   return { text, node, user, roles, ...contextOf(payload), rights, ...claims }
 }
 
@@ -203,10 +203,17 @@ function contextOf(payload: JsonObject | undefined): Pick<ManagerToken, 'context
 
 /** The claims that are times (RFC 7519 section 4.1). */
 const TIMES: ReadonlySet<string> = new Set(['nbf', 'exp', 'iat'])
+/** Of release 5.0: `nbf` in milliseconds, by which it ends tokens. Those of one second are good or ended by it. */
+const EXACT_ISSUE = 'nbf_ms'
+
+function issueOf(payload: JsonObject | undefined, nbf: number): number {
+  const exact = ownField(payload, EXACT_ISSUE)
+  return typeof exact === 'number' ? exact : nbf * 1000
+}
 
 /** Times count from `nbf` on: the manager ends tokens of another lifetime than the configured one. */
-function seriesOf(payload: JsonObject | undefined, nbf: number): string {
-  const claims = Object.entries(payload ?? {}).map(([name, value]) => [
+function seriesOf({ [EXACT_ISSUE]: _, ...payload }: JsonObject = {}, nbf: number): string {
+  const claims = Object.entries(payload).map(([name, value]) => [
     name,
     TIMES.has(name) && typeof value === 'number' ? value - nbf : value,
   ])

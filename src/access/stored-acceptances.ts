@@ -23,7 +23,7 @@ export interface ClaimedToken extends TokenSubject {
   readonly node: string
   /** The same text for all tokens with equal claims but for their times. */
   readonly series: string
-  /** Milliseconds since 1970, in whole seconds. */
+  /** Milliseconds since 1970, in whole seconds unless the token says more. */
   readonly issuedAt: number
   readonly expiresAt: number
 }
