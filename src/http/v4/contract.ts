@@ -67,13 +67,19 @@ class V4Contract implements HttpContract {
     this.catalogue = catalogue
     this.#releases = releases
     this.#settings = settings
-    this.findRoute = routeFinder(this)
+    const find = routeFinder(this)
+    this.findRoute = (method, url) => (this.#hasMethod(method) ? find(method, url) : null)
   }
 
   readonly release = (): string | undefined => this.#releases().lowest
 
   methodsOf({ method }: Endpoint): string[] {
-    return [method]
+    return method === 'GET' ? ['GET', 'HEAD'] : [method]
+  }
+
+  /** Only release 5.0 has HEAD. */
+  #hasMethod(method: string): boolean {
+    return method !== 'HEAD' || isRelease5(this.release())
   }
 
   /** During an upgrade, an operation that some nodes have is sent to these. */
@@ -87,7 +93,7 @@ class V4Contract implements HttpContract {
     // The route of a plugin has a permission, and no record in the contract.
     if (permission !== undefined) return
     checkPath(url, this.#facts, (path) => methodsAt(this, path).length > 0)
-    if (endpoint === undefined || !this.isServed(endpoint))
+    if (endpoint === undefined || !this.isServed(endpoint) || !this.#hasMethod(raw.method ?? ''))
       throw wrongRoute(methodsAt(this, url), endpoint, this.release())
     checkScheme(raw.headers, endpoint)
   }
