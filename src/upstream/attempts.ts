@@ -64,9 +64,16 @@ async function sendInSpan(call: UpstreamCall, trace: Trace, next: Send): Promise
   return result
 }
 
-/** Release 5.0 blocks the logins of an address, and answers its other calls. */
 const LOGIN = /^POST \/security\/user\/authenticate/
 const LOGINS_BLOCKED = { fault: 'loginsBlocked', reason: 'tooManyFailedLogins', retryAfter: 300 } as const
+
+/** Release 5.0 blocks the logins of an address, and answers its other calls. */
+function blockOf({ endpoint }: UpstreamCall, release: string | undefined, status: number) {
+  return isRelease5(release) && LOGIN.test(endpoint) ? { ...LOGINS_BLOCKED, status } : BLOCKED
+}
+
+/** The node has refused too many tokens in this minute to say so of this one, which has ended as well. */
+const ENDED = { fault: 'refusedCredentials', reason: 'status', about: 429 } as const
 
 /** Counts everything that is sent to the node, retries, logins and probes included, in its budget of calls per minute. */
 export const countCall =
@@ -86,14 +93,13 @@ export const countCall =
       if (problem !== 'tooManyRequests') budget?.recordAnswer(clock() - start)
       if (problem === undefined || problem === 'hanging') return result
       if (body instanceof Readable) body.destroy()
+      if (problem === 'tooManyUnauthenticated' && call.authorization?.isRenewable) return notSent(call, ENDED)
       const tooMany = () => {
         const isOfAll = problem === 'tooManyRequests'
         const retryAfter = (isOfAll ? budget?.recordRefusal() : undefined) ?? UNKNOWN_WAIT_SECONDS
         return { fault: 'overloaded', reason: 'tooManyRequests', status, retryAfter } as const
       }
-      const blocked = () =>
-        isRelease5(release()) && LOGIN.test(call.endpoint) ? { ...LOGINS_BLOCKED, status } : BLOCKED
-      const refusal = problem === 'addressBlocked' ? blocked() : tooMany()
+      const refusal = problem === 'addressBlocked' ? blockOf(call, release(), status) : tooMany()
       return notSent(call, type === PROBLEM_TYPE ? { ...refusal, layout: 'v4' } : refusal)
     }
     return (call) => {
