@@ -2,14 +2,15 @@
 
 import { errorNumberOf, isNotReadyError } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
-import type {
-  CallNode,
-  ClusterView,
-  Layout,
-  NodeCall,
-  NodeFailure,
-  NodeResponse,
-  NodeResult,
+import {
+  type CallNode,
+  type ClusterView,
+  isRelease5,
+  type Layout,
+  type NodeCall,
+  type NodeFailure,
+  type NodeResponse,
+  type NodeResult,
 } from '../core/node-call.ts'
 import { describeFailure, errorCodeOf, faultRules } from '../core/node-faults.ts'
 import { AbandonedError } from '../core/presence.ts'
@@ -145,7 +146,7 @@ async function callCandidates(options: ForwardOptions, request: EdgeRequest, rea
     // A worker that hangs must leave time for the master.
     const time = candidate.relievesMaster ? remaining / 2 : remaining
     const timeout = request.waitForComplete ? undefined : time
-    const result = await askCandidate(request, candidate, view, {
+    const asking = askCandidate(request, candidate, view, {
       call,
       ...(read !== undefined && { read }),
       timeout,
@@ -156,6 +157,11 @@ async function callCandidates(options: ForwardOptions, request: EdgeRequest, rea
       ...(options.guards && { guards: options.guards }),
       ...(options.pause && { pause: options.pause }),
     })
+    const result = await asking.catch((error: unknown) => {
+      if (isWithOthers(error, request, candidate, options)) return undefined
+      throw error
+    })
+    if (result === undefined) return callCandidates(options, request, read)
     if (result.ok) {
       if (isLeftToNext(result, candidate)) continue
       return result
@@ -165,6 +171,13 @@ async function callCandidates(options: ForwardOptions, request: EdgeRequest, rea
     first ??= result
   }
   throw first === undefined ? new EdgeError(920) : errorOf(first, request)
+}
+
+/** Whether the answer has shown that the node was upgraded to release 5.0, and nodes of earlier releases have what it lacks. */
+function isWithOthers(error: unknown, request: EdgeRequest, { node }: Candidate, options: ForwardOptions): boolean {
+  const isLacking = error instanceof EdgeError && (error.code === 603 || error.code === 938)
+  if (request.kind !== 'read' || !isLacking) return false
+  return isRelease5(options.view.releaseOf?.(node)) && candidatesOf(request, options)[0]?.node !== node
 }
 
 /** A token of the caller is good at its node only. */

@@ -11,7 +11,11 @@ import { rows, sendJson } from './v4-node.ts'
 const GONE = /^\/(?:manager|rules)/
 const daemons = { 'wazuh-manager-db': { ready: true, running: true }, ready: true }
 
-async function start(t: Test) {
+const endpoint = v4Contract.find(({ method, path }) => `${method} ${path}` === 'GET /rules')
+const RULES = { ...edgeRequest('GET', '/agents'), endpoint } as EdgeRead
+
+/** `ofWorker`: with a worker of release 4.14. */
+async function start(t: Test, ofWorker = false) {
   let release = '4.14.7'
   const node = await fakeNode(
     t,
@@ -28,8 +32,13 @@ async function start(t: Test) {
       () => release,
     ),
   )
-  const cluster = clusterOf(t, node.url, { layout: 'v4' })
-  await cluster.contacts.probe('master')
+  const worker = ofWorker && (await fakeNode(t, ofRelease5(rows([{ id: 5710 }]), '4.14.7')))
+  const nodes = [
+    { name: 'master', type: 'master', url: node.url },
+    ...(worker ? [{ name: 'w1', type: 'worker', url: worker.url } as const] : []),
+  ] as const
+  const cluster = clusterOf(t, node.url, { layout: 'v4', nodes })
+  for (const { name } of nodes) await cluster.contacts.probe(name)
   release = '5.0.0'
   const before = node.seen.length
   const calls = () =>
@@ -47,10 +56,8 @@ function listOf(items: readonly string[]) {
 
 t.test('a v4 client gets the 404 of the release with its title', async (t) => {
   const { calls, handler } = await start(t)
-  const endpoint = v4Contract.find(({ method, path }) => `${method} ${path}` === 'GET /rules')
-  const read = { ...edgeRequest('GET', '/agents'), endpoint } as EdgeRead
   for (const _ of [1, 2]) {
-    const error = await Promise.resolve(handler(read)).catch((reason: unknown) => reason)
+    const error = await Promise.resolve(handler(RULES)).catch((reason: unknown) => reason)
     t.match(error, { title: /gone since release 5\.0/ })
   }
   t.strictSame(calls(), ['GET /rules', 'GET /'])
@@ -61,6 +68,16 @@ t.test('a v3 client gets 938 for what is gone', async (t) => {
   for (const _ of [1, 2])
     await t.rejects(async () => handler(edgeRequest('GET', '/rules')), { code: 938, message: /release 5\.0\.0/ })
   t.equal(calls().filter((call) => call === 'GET /rules').length, 1)
+})
+
+t.test('a worker of 4.14 answers what the master no longer has, from the first request on', async (t) => {
+  for (const read of [edgeRequest('GET', '/rules'), RULES]) {
+    const { calls, handler } = await start(t, true)
+    const response = await handler(read)
+    t.equal(response.status, 200)
+    t.match(response.kind === 'envelope' && response.body.toString(), /5710/)
+    t.strictSame(calls(), ['GET /rules', 'GET /'])
+  }
 })
 
 t.test('a v3 client gets the facts of the manager', async (t) => {
