@@ -74,7 +74,7 @@ const MAX_STORING_WAIT_MS = 50
 
 /**
  * Calls the nodes. The response is stored under the epochs of `lookup`, which was made before the call: if a write
- * changes them meanwhile, the stored response is never served. Its age is counted from the start of the call, because
+ * changes them meanwhile, the stored response is never served. `onSent`: as of a `NewEntry`. Its age is counted from the start of the call, because
  * the data may be that old. It is fresh for the TTL after its arrival, less the age that it arrived with (RFC 9111 section
  * 4.2.3), and a joined response not longer than its parts.
  */
@@ -83,6 +83,7 @@ export async function callNodes(
   next: Handler<EdgeRead, ReadResponse>,
   context: ReadContext,
   lookup: Lookup,
+  onSent?: () => void,
 ): Promise<Fetched> {
   const { group } = context.target.policy
   const started = ports.clock()
@@ -104,7 +105,7 @@ export async function callNodes(
   }
   const fetchTime = ports.clock() - started
   const isLocal = known !== undefined
-  const fetched = await storeResponse(ports, context, { lookup: before, response, fetchTime, isLocal })
+  const fetched = await storeResponse(ports, context, { lookup: before, response, fetchTime, isLocal, onSent })
   emit(fetched.storing === undefined ? 'notStorable' : 'stored')
   return fetched
 }
@@ -141,13 +142,15 @@ interface NewResponse {
   readonly fetchTime: number
   /** It is stored for this replica alone. Absent: for all. */
   readonly isLocal?: boolean
+  /** As of a `NewEntry`. */
+  readonly onSent?: (() => void) | undefined
 }
 
 /** Stores a response if it may be stored, under the epochs of the lookup. */
 export async function storeResponse(
   ports: CachePorts,
   context: ReadContext,
-  { lookup, response, fetchTime, isLocal = false }: NewResponse,
+  { lookup, response, fetchTime, isLocal = false, onSent }: NewResponse,
 ): Promise<Fetched> {
   const { policy, key, tags, info } = context.target
   const epochs = lookup.kind === 'unavailable' || lookup.epochs.fenced ? undefined : lookup.epochs
@@ -164,7 +167,8 @@ export async function storeResponse(
   const stored: StoredRead = { ...(await contentOf(response)), ...times, clusterStatus }
   const result = { kind: 'cacheable', response, entry: { response: stored, age } } as const
   if (epochs === undefined || freshFor <= 0) return { result }
-  return { result, storing: ports.store.store({ key, tags, epochs, stored, initialAge, info, isLocal }) }
+  const entry = { key, tags, epochs, stored, initialAge, info, isLocal }
+  return { result, storing: ports.store.store(onSent === undefined ? entry : { ...entry, onSent }) }
 }
 
 /** Returns what is stored of a response besides its times. */

@@ -23,26 +23,26 @@ export async function fetchOverReplicas(
   // A call without a time limit may take minutes: it neither holds a fetch lock nor waits for one.
   const attempts = request.waitForComplete || ports.neverCollapses ? 0 : MAX_LOCK_ATTEMPTS
   for (let attempt = 0; attempt < attempts && lookup.kind !== 'unavailable'; attempt += 1) {
-    // Redis gets it behind the command of the lock, in one write: the response may have been stored meanwhile. The servers of a
-    // Redis Cluster keep no order, so that there a response that was stored between the two is fetched once more.
-    const looking = ports.store.lookup(target.key, target.tags, true)
+    // A client does not wait for a read of minutes.
+    const isComplete = request.effort === 'complete'
     const lock = await ports.store.acquireFetchLock(
-      // A client does not wait for a read of minutes.
-      request.effort === 'complete' ? `${target.key} complete` : target.key,
+      isComplete ? `${target.key} complete` : target.key,
       lookup.epochs,
       timeLimitOf(request, ports.limits()) + LOCK_GRACE_MS,
     )
-    lookup = await looking
+    const isMissing = lock.held && lock.isMissing && lookup.kind === 'miss' && !isComplete
+    // The response may have been stored meanwhile.
+    if (!isMissing) lookup = await ports.store.lookup(target.key, target.tags)
     const found = storedMeanwhile(lookup, known)
     if (lock.held) {
       let storing: Promise<void> | undefined
       try {
         if (found !== undefined) return found
-        const fetched = await callNodes(ports, next, context, lookup)
+        // Replicas that wait for the lock look the response up when it is released: behind the response, in one write.
+        const fetched = await callNodes(ports, next, context, lookup, () => void lock.release())
         storing = fetched.storing
         return await awaitStore(fetched)
       } finally {
-        // Replicas that wait for the lock look the response up when the lock is released.
         void Promise.resolve(storing).then(() => lock.release())
       }
     }

@@ -19,20 +19,24 @@ export interface NewEntry<Of extends StoredBytes = StoredRead, Key extends strin
   readonly info?: StoredResponseInfo
   /** For this replica alone: they were fetched while Redis was unreachable. */
   readonly isLocal?: boolean
+  /** Called when they are sent to the other replicas: what is sent from now on reaches these later. */
+  readonly onSent?: () => void
 }
 
 /** Bytes of any kind that all replicas find until they expire, or a write to one of their tags begins. */
 export interface EpochStore<Of extends StoredBytes = StoredBytes, Key extends string = BytesKey> {
-  /** `isForFetch`: a fetch lock shows whether the store answers, so the epochs that it has shown need not be read again. */
-  lookup(key: Key, tags: readonly Tag[], isForFetch?: boolean): Lookup<Of> | Promise<Lookup<Of>>
+  lookup(key: Key, tags: readonly Tag[]): Lookup<Of> | Promise<Lookup<Of>>
   /** As `lookup`, in the memory of this process alone; `undefined`: there are no valid ones there. */
   lookupLocal(key: Key, tags: readonly Tag[]): Lookup<Of> | undefined
   store(entry: NewEntry<Of, Key>): Promise<void>
 }
 
-/** A lock that one replica at a time holds. `settled` resolves when the holder has released it or died. */
+/**
+ * A lock that one replica at a time holds. `settled` resolves when the holder has released it or died. `isMissing`, of a fetch
+ * lock: nothing is stored under its key, and the epochs were read a moment ago, so a lookup would find the same.
+ */
 export type Lock =
-  | { readonly held: true; release(): Promise<void> }
+  | { readonly held: true; readonly isMissing?: boolean; release(): Promise<void> }
   | { readonly held: false; readonly settled: Promise<void> }
 
 /** One write of a name for all replicas. `lease`: milliseconds after which a holder that did not renew the lock is dead. */

@@ -23,6 +23,10 @@ return 1`)
 /** Upper limit of the pause between two checks whether a lock still exists, in milliseconds. */
 const MAX_CHECK_INTERVAL_MS = 500
 
+/** Replies of PTTL: the key does not expire, or there is none. */
+const ENDLESS = -1
+const MISSING = -2
+
 /** If Redis is unreachable, each replica is alone. */
 const UNSHARED: Lock = { held: true, release: async () => {} }
 
@@ -39,8 +43,12 @@ export class Locks {
     this.#connection = connection
   }
 
-  /** `lease`: milliseconds after which a holder that did not renew the lock counts as dead. */
-  async acquire(name: string, lease: number): Promise<Lock> {
+  /**
+   * `lease`: milliseconds after which a holder that did not renew the lock counts as dead. `entry`: the key of Redis whose
+   * absence `isMissing` shows. Its command comes behind that of the lock, in one write; servers of a Redis Cluster keep no order,
+   * so that there a response that was stored between the two is fetched once more.
+   */
+  async acquire(name: string, lease: number, entry?: string): Promise<Lock> {
     const { heartbeat, times } = this.#replica
     if (!heartbeat.isTrusted) return UNSHARED
     // Listen before trying: the lock may be released between the reply and the first listener.
@@ -51,15 +59,18 @@ export class Locks {
     this.#releases.once(eventOf(name), end)
     const token = randomUUID()
     const reply = await this.#connection.send(times.commandTimeout, (client) =>
-      client.set(redisKeys.lock(name), token, 'PX', Math.ceil(lease), 'NX'),
+      Promise.all([
+        client.set(redisKeys.lock(name), token, 'PX', Math.ceil(lease), 'NX'),
+        entry === undefined ? ENDLESS : client.pttl(entry),
+      ]),
     )
     heartbeat.reportReply(reply)
-    if (reply.ok && reply.value === null) {
+    if (reply.ok && reply.value[0] === null) {
       const checks = this.#checkRegularly(name, end, lease)
       return { held: false, settled: ended.then(() => clearInterval(checks)) }
     }
     this.#releases.off(eventOf(name), end)
-    if (reply.ok) return this.#hold(name, token, lease)
+    if (reply.ok) return this.#hold(name, token, lease, reply.value[1] === MISSING)
     void this.#release(name, token)
     return UNSHARED
   }
@@ -74,7 +85,7 @@ export class Locks {
     for (const event of this.#releases.eventNames()) this.#releases.emit(event)
   }
 
-  #hold(name: string, token: string, lease: number): Lock {
+  #hold(name: string, token: string, lease: number, isMissing: boolean): Lock {
     const { times } = this.#replica
     const key = redisKeys.lock(name)
     const renew = () => this.#connection.runScript(RENEW_LOCK, [key], [token, Math.ceil(lease)], times.bulkTimeout)
@@ -83,10 +94,10 @@ export class Locks {
     this.#renewals.add(timer)
     return {
       held: true,
+      isMissing,
       release: async () => {
         clearInterval(timer)
-        this.#renewals.delete(timer)
-        await this.#release(name, token)
+        if (this.#renewals.delete(timer)) await this.#release(name, token)
       },
     }
   }

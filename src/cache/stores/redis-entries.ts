@@ -52,9 +52,10 @@ export class RedisEntries {
 
   /**
    * Returns whether Redis stored the entry, or one that was written later. Older entries in other local tiers are valid, but a
-   * client that read the newer one must not read the older one: the other replicas get the key behind the entry.
+   * client that read the newer one must not read the older one: the other replicas get the key behind the entry. `onSent`: as
+   * of a `NewEntry`.
    */
-  async set(key: string, entry: LocalEntry): Promise<boolean> {
+  async set(key: string, entry: LocalEntry, onSent?: () => void): Promise<boolean> {
     const until = entry.fetchedAt + storageLifetime(entry.stored)
     const isNewest = () => this.#written.get(key) === entry
     this.#written.set(key, entry)
@@ -62,7 +63,7 @@ export class RedisEntries {
       const name = redisKeys.entry(key)
       // A long entry takes longer to encode than a short one that replaces it.
       const bytes = await this.#options.codec.encode(name, encodeHead(entry), entry.stored.body)
-      return isNewest() ? await writeValue(this.#options, name, bytes, until, key) : true
+      return isNewest() ? await writeValue(this.#options, name, bytes, until, { key, onSent }) : true
     } finally {
       if (isNewest()) this.#written.delete(key)
     }
@@ -77,13 +78,13 @@ export class RedisEntries {
   }
 }
 
-/** Stores a value until this time of the replica, in milliseconds. Returns whether Redis stored it. `replaced`: the key to publish. */
+/** Stores a value until this time of the replica, in milliseconds. Returns whether Redis stored it. `entry`: its key is published. */
 async function writeValue(
   { replica: { id, bodies, times, elapsed }, onEvent }: RedisEntriesOptions,
   name: string,
   bytes: Buffer,
   until: number,
-  replaced?: string,
+  entry?: { readonly key: string; readonly onSent: (() => void) | undefined },
 ): Promise<boolean> {
   const left = Math.floor(until - elapsed())
   if (left < 1) return false
@@ -91,7 +92,9 @@ async function writeValue(
     const storing = client.set(name, bytes, 'PX', left)
     // Servers of a Redis Cluster do not keep the order.
     if (client.isCluster) await storing
-    await Promise.all([storing, replaced && client.publish(redisChannels.replacements, `${id} ${replaced}`)])
+    const publishing = entry && client.publish(redisChannels.replacements, `${id} ${entry.key}`)
+    entry?.onSent?.()
+    await Promise.all([storing, publishing])
   })
   if (!reply.ok && reply.error.startsWith('OOM')) onEvent('full', reply.error)
   return reply.ok

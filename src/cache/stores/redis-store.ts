@@ -38,6 +38,9 @@ export function createRedisStore(options: RedisStoreOptions): RedisStore {
 
 export type RedisStore = Pick<RedisCache, keyof RedisCache>
 
+/** A miss that is older is looked up again under its fetch lock. */
+const MAX_LOOKUP_AGE_MS = 100
+
 /** `entry` is there for a hit. */
 interface TierLookup {
   readonly lookup: Lookup
@@ -101,8 +104,10 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     })
   }
 
-  readonly acquireFetchLock: CacheStore['acquireFetchLock'] = (key, epochs, lease) =>
-    this.#fetchLocks.acquire(fetchLockName(key, epochs), lease)
+  readonly acquireFetchLock: CacheStore['acquireFetchLock'] = (key, epochs, lease) => {
+    const isRecent = this.#replica.elapsed() - (epochs.readAt ?? Number.NEGATIVE_INFINITY) < MAX_LOOKUP_AGE_MS
+    return this.#fetchLocks.acquire(fetchLockName(key, epochs), lease, isRecent ? redisKeys.entry(key) : undefined)
+  }
   readonly acquireWriteLock: AcquireWriteLock = (name, lease) => this.#writeLocks.acquire(writeLockName(name), lease)
   readonly fence: CacheStore['fence'] = (...fence) => this.#invalidator.fence(...fence)
   readonly list: CacheIndex['list'] = (...listing) => this.#index.list(...listing)
@@ -112,8 +117,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
   readonly purgeCount = (): number => this.#purges
 
   /** Returns without a promise for a hit in the local tier. */
-  readonly lookup: CacheStore['lookup'] = (key, tags, isForFetch = false) =>
-    this.lookupLocal(key, tags) ?? this.#lookupInRedis(key, tags, isForFetch)
+  readonly lookup: CacheStore['lookup'] = (key, tags) => this.lookupLocal(key, tags) ?? this.#lookupInRedis(key, tags)
 
   readonly lookupLocal: CacheStore['lookupLocal'] = (key, tags) => {
     const now = this.#replica.elapsed()
@@ -132,8 +136,8 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     return epochs && { kind: 'miss', epochs: { ...epochs, readAt: now }, changed: false }
   }
 
-  async #lookupInRedis(key: string, tags: readonly Tag[], isForFetch: boolean): Promise<Lookup> {
-    const { lookup, entry } = await this.#lookupShared(key, tags, isForFetch)
+  async #lookupInRedis(key: string, tags: readonly Tag[]): Promise<Lookup> {
+    const { lookup, entry } = await this.#lookupShared(key, tags)
     if (entry !== undefined) {
       this.#local.put(key, entry)
       this.#index.countHit(key, entry.info?.group)
@@ -146,37 +150,27 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
    * requests at once must not slow down Redis. It is sent after all of them have arrived, because the reply to an
    * earlier lookup might be older than a write that the later client has seen.
    */
-  #lookupShared(key: string, tags: readonly Tag[], isForFetch = false): Promise<TierLookup> {
+  #lookupShared(key: string, tags: readonly Tag[]): Promise<TierLookup> {
     if (!this.#replica.heartbeat.isTrusted) return Promise.resolve({ lookup: { kind: 'unavailable' } })
-    const name = `${key} ${isForFetch} ${tags.join(' ')}`
+    const name = `${key} ${tags.join(' ')}`
     const unsent = this.#unsent.get(name)
     if (unsent !== undefined) return unsent
     const lookup = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
       this.#unsent.delete(name)
-      return this.#lookupAlone(key, tags, isForFetch)
+      return this.#lookupAlone(key, tags)
     })
     this.#unsent.set(name, lookup)
     return lookup
   }
 
-  async #lookupAlone(key: string, tags: readonly Tag[], isForFetch: boolean): Promise<TierLookup> {
+  async #lookupAlone(key: string, tags: readonly Tag[]): Promise<TierLookup> {
     const { heartbeat, elapsed } = this.#replica
     if (!heartbeat.isTrusted) return { lookup: { kind: 'unavailable' } }
-    const [epochs, entry] = await Promise.all([
-      (isForFetch && this.#knownEpochs(key, tags)) || this.#readEpochs(key, tags),
-      this.#entries.get(key),
-    ])
+    const [epochs, entry] = await Promise.all([this.#readEpochs(key, tags), this.#entries.get(key)])
     // Checked again: meanwhile a heartbeat may have found that all fences were lost before this lookup.
     if (epochs === undefined || !heartbeat.isTrusted) return { lookup: { kind: 'unavailable' } }
     const lookup = lookupAt(entry, epochs, elapsed(), false)
     return { lookup, entry: lookup.kind === 'hit' ? entry : undefined }
-  }
-
-  /** Within the lease, the known epochs are as good as those in Redis: a hit in the local tier depends on them alone. */
-  #knownEpochs(key: string, tags: readonly Tag[]): TagEpochs | undefined {
-    const { heartbeat, elapsed } = this.#replica
-    const known = heartbeat.hasLease() ? this.#known.of(key, tags) : undefined
-    return known && { ...known, readAt: elapsed() }
   }
 
   /** Reads the epochs of an entry's tags and key, and remembers them. Undefined: Redis is unreachable. */
@@ -218,7 +212,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
   }
 
   readonly store = async (entry: NewEntry<StoredBytes>): Promise<void> => {
-    const { key, tags, epochs, isLocal = false } = entry
+    const { key, tags, epochs, isLocal = false, onSent } = entry
     const { heartbeat } = this.#replica
     if (!isLocal && !heartbeat.isTrusted) return
     const local = toLocalEntry(entry, this.#replica.elapsed())
@@ -228,7 +222,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     if (now === undefined || compareEpochs(epochs, now) !== 'same') return
     this.#local.put(key, local)
     if (isLocal) return
-    const [isStored] = await Promise.all([this.#entries.set(key, local), this.#index.add(key, local)])
+    const [isStored] = await Promise.all([this.#entries.set(key, local, onSent), this.#index.add(key, local)])
     if (!isStored && local.info) await this.#index.remove({ group: local.info.group, keys: [key] })
   }
 
