@@ -1,33 +1,21 @@
 /** The collections of a manager by the path of the request, and how its engine answers them. */
 
 import { inventoryKinds } from '../../../src/contracts/v3/inventories.ts'
+import { type Collection, collections } from './arrays.ts'
 import { type DatabaseCollection, EngineDatabase, type Ties } from './database.ts'
-import { answerFromMemory, type MemoryCollection } from './memory.ts'
+import { answerFromMemory } from './memory.ts'
 import { type EngineItem, type EngineRow, type Outcome, outcomeOf } from './outcome.ts'
 import { engineTables, type TableName } from './tables.ts'
 
 export type EngineCollection =
   | { readonly kind: 'database'; readonly collection: DatabaseCollection }
-  | { readonly kind: 'memory'; readonly collection: MemoryCollection }
+  | { readonly kind: 'memory'; readonly collection: Collection }
 
 const AGENT_STATES = {
   values: ['active', 'disconnected', 'pending', 'neverconnected'],
   code: 1729,
   ofAgents: true,
 } as const
-const ENABLED = { allowed: { values: ['enabled', 'disabled'], code: 1202 }, everything: 'all' } as const
-const FILES: MemoryCollection = { order: ['file'], filters: { status: ENABLED } }
-const DECODERS: MemoryCollection = {
-  order: ['file', 'position'],
-  sortable: ['file', 'path', 'name', 'position', 'status'],
-  filters: { status: ENABLED },
-}
-const TEXTS: MemoryCollection = { order: [], refusesQ: true }
-const LOGS: MemoryCollection = {
-  sortable: ['timestamp', 'tag', 'level', 'description'],
-  filters: { type_log: { field: 'level', everything: 'all' }, category: { field: 'tag', everything: 'all' } },
-}
-const NODE_FIELDS = ['name', 'type', 'version', 'ip']
 
 function table(name: TableName): EngineCollection {
   return { kind: 'database', collection: { table: engineTables[name] } }
@@ -38,45 +26,34 @@ function agents(fixed?: string): EngineCollection {
   return { kind: 'database', collection: fixed === undefined ? collection : { ...collection, fixed } }
 }
 
-function memory(collection: MemoryCollection): EngineCollection {
+function memory(name: string): EngineCollection {
+  const collection = collections[name]
+  if (collection === undefined) throw new Error(`no collection ${name}`)
   return { kind: 'memory', collection }
 }
 
 const byPath: readonly (readonly [RegExp, (parts: readonly string[]) => EngineCollection])[] = [
   [/^\/agents$/, () => agents()],
   [/^\/agents\/no_group$/, () => agents('id!=0;group=null')],
-  [/^\/agents\/groups$/, () => memory({ order: ['name'], searchable: ['name'] })],
+  [/^\/agents\/groups$/, () => memory('groups')],
   [/^\/agents\/groups\/([^/]+)$/, ([group = '']) => agents(`group=${group}`)],
-  [/^\/agents\/groups\/[^/]+\/files$/, () => memory({ order: ['filename'] })],
-  [/^\/cluster\/nodes$/, () => memory(nodes())],
-  [/^\/(?:manager|cluster\/[^/]+)\/logs$/, () => memory(LOGS)],
-  [/^\/rules(?:\/\d+)?$/, () => memory(rules())],
-  [/^\/rules\/files$/, () => memory(FILES)],
-  [/^\/rules\/(?:groups|pci|gdpr|gpg13|hipaa|nist-800-53)$/, () => memory(TEXTS)],
-  [/^\/decoders\/files$/, () => memory(FILES)],
-  [/^\/decoders(?:\/[^/]+)?$/, () => memory(DECODERS)],
-  [/^\/lists$/, () => memory({ cutsFirst: true, sortable: ['path'], searchable: ['path'] })],
-  [/^\/lists\/files$/, () => memory({ cutsFirst: true, sortable: ['path', 'name'], searchable: ['path', 'name'] })],
+  [/^\/agents\/groups\/[^/]+\/files$/, () => memory('groupFiles')],
+  [/^\/cluster\/nodes$/, () => memory('nodes')],
+  [/^\/(?:manager|cluster\/[^/]+)\/logs$/, () => memory('logs')],
+  [/^\/rules(?:\/\d+)?$/, () => memory('rules')],
+  [/^\/rules\/files$/, () => memory('ruleFiles')],
+  [/^\/rules\/(?:groups|pci|gdpr|gpg13|hipaa|nist-800-53)$/, () => memory('catalogue')],
+  [/^\/decoders\/files$/, () => memory('decoderFiles')],
+  [/^\/decoders(?:\/[^/]+)?$/, () => memory('decoders')],
+  [/^\/lists$/, () => memory('lists')],
+  [/^\/lists\/files$/, () => memory('listFiles')],
   [/^\/syscheck\/\d+$/, () => table('syscheck')],
-  [/^\/rootcheck\/\d+\/(?:cis|pci)$/, () => memory(TEXTS)],
+  [/^\/rootcheck\/\d+\/(?:cis|pci)$/, () => memory('requirements')],
   [/^\/rootcheck\/\d+$/, () => rootcheck()],
   [/^\/sca\/\d+$/, () => table('sca')],
   [/^\/ciscat\/\d+\/results$/, () => table('ciscat')],
   [new RegExp(`^/syscollector/\\d+/(${inventoryKinds.join('|')})$`), ([kind]) => table(kind as TableName)],
 ]
-
-function nodes(): MemoryCollection {
-  const type = { allowed: { values: ['master', 'worker'], code: 1728 }, everything: 'all' }
-  return { sortable: NODE_FIELDS, selectable: NODE_FIELDS, filters: { type } }
-}
-
-function rules(): MemoryCollection {
-  return {
-    order: ['id'],
-    sortable: ['file', 'path', 'description', 'id', 'level', 'status'],
-    filters: { status: ENABLED, level: { range: true }, group: { field: 'groups' } },
-  }
-}
 
 function rootcheck(): EngineCollection {
   const states = { values: ['outstanding', 'solved'], code: 1603 }

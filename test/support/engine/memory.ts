@@ -2,6 +2,7 @@
  * The collections that a manager computes from lists in memory: filters, then search, `q`, sort and page, each as its
  * framework does it, exceptions included (error 1000).
  */
+import type { Collection } from './arrays.ts'
 import {
   EngineError,
   type EngineItem,
@@ -12,29 +13,10 @@ import {
   Undetermined,
 } from './outcome.ts'
 
-export interface MemoryCollection {
-  readonly order?: readonly string[]
-  /** Fields for `sort`; absent: those of the first row. */
-  readonly sortable?: readonly string[]
-  readonly searchable?: readonly string[]
-  readonly selectable?: readonly string[]
-  readonly filters?: Readonly<Record<string, MemoryFilter>>
-  /** CDB lists: the offset applies before search and sort, and `totalItems` counts the page. */
-  readonly cutsFirst?: true
-  readonly refusesQ?: true
-}
-
-export interface MemoryFilter {
-  readonly field?: string
-  readonly allowed?: { readonly values: readonly string[]; readonly code: number }
-  readonly everything?: string
-  readonly range?: true
-}
-
 type Query = Readonly<Record<string, string>>
 
 /** Throws EngineError and Undetermined. */
-export function answerFromMemory(rows: readonly EngineItem[], query: Query, collection: MemoryCollection): Outcome {
+export function answerFromMemory(rows: readonly EngineItem[], query: Query, collection: Collection): Outcome {
   const { offset = '0', limit = '500', sort, search, select, q, ...filters } = query
   if (Number(limit) === 0) throw new EngineError(1406)
   if (Number(limit) > 1000 && !collection.cutsFirst) throw new EngineError(1405)
@@ -46,7 +28,7 @@ export function answerFromMemory(rows: readonly EngineItem[], query: Query, coll
   // The nodes are searched and sorted by the cluster, and filtered by the framework afterwards.
   if (select !== undefined) found = sorted(found, sort, collection)
   if (q !== undefined) {
-    if (collection.refusesQ) throw new EngineError(1000)
+    if (collection.cells === undefined) throw new EngineError(1000)
     found = found.filter((row) => holds(row, q))
   }
   if (select === undefined) found = sorted(found, sort, collection)
@@ -57,14 +39,10 @@ export function answerFromMemory(rows: readonly EngineItem[], query: Query, coll
   return { kind: 'page', items: found.slice(from, to), totalItems: found.length }
 }
 
-function passes(
-  row: EngineItem,
-  [name, value]: readonly [string, string],
-  { filters = {} }: MemoryCollection,
-): boolean {
-  const { field = name, allowed, everything, range } = filters[name] ?? {}
+function passes(row: EngineItem, [name, value]: readonly [string, string], { parameters = {} }: Collection): boolean {
+  const { field = name, values, code = 0, everything, range } = parameters[name] ?? {}
   if (value === everything) return true
-  if (allowed && !allowed.values.includes(value)) throw new EngineError(allowed.code)
+  if (values && !values.includes(value)) throw new EngineError(code)
   const cell = typeof row === 'string' ? row : row[field]
   if (range) {
     const [from = '', to = from] = value.split('-')
@@ -73,14 +51,14 @@ function passes(
   return Array.isArray(cell) ? cell.includes(value) : cell === value
 }
 
-function cut(row: EngineItem, select: string, { selectable }: MemoryCollection): EngineItem {
+function cut(row: EngineItem, select: string, { selectable }: Collection): EngineItem {
   const names = select.split(',').map((name) => name.trim())
   if (selectable === undefined) throw new EngineError(1000)
   if (names.some((name) => !selectable.includes(name))) throw new EngineError(1724)
   return Object.fromEntries(Object.entries(row).filter(([name]) => names.includes(name)))
 }
 
-function searched(rows: readonly EngineItem[], search: string, { searchable }: MemoryCollection): EngineItem[] {
+function searched(rows: readonly EngineItem[], search: string, { searchable }: Collection): EngineItem[] {
   const { negated, text } = parseSearch(search)
   const wanted = text.toLowerCase()
   return rows.filter((row) => printedValues(row, searchable).some((value) => value.includes(wanted)) !== negated)
@@ -134,11 +112,11 @@ function isTrue(operator: string, difference: number): boolean {
 }
 
 /** An empty list is not sorted, and its sort is not checked. */
-function sorted(rows: readonly EngineItem[], sort: string | undefined, collection: MemoryCollection): EngineItem[] {
+function sorted(rows: readonly EngineItem[], sort: string | undefined, collection: Collection): EngineItem[] {
   const [first] = rows
   if (first === undefined) return []
   const { order, sortable } = collection
-  if (sort === undefined) return order === undefined ? [...rows] : inOrder(rows, order)
+  if (sort === undefined) return order === undefined ? [...rows] : inOrder(rows, order, collection.descending ? -1 : 1)
   const { descending, fields } = parseSort(sort)
   const sign = descending ? -1 : 1
   if (sortable && fields.some((field) => !sortable.includes(field))) throw new EngineError(1403)
@@ -151,10 +129,10 @@ function sorted(rows: readonly EngineItem[], sort: string | undefined, collectio
   return [...rows].sort((a, b) => sign * byFields(a as EngineRow, b as EngineRow, fields))
 }
 
-function inOrder(rows: readonly EngineItem[], order: readonly string[]): EngineItem[] {
+function inOrder(rows: readonly EngineItem[], order: readonly string[], sign: 1 | -1): EngineItem[] {
   return [...rows].sort((a, b) => {
     if (typeof a === 'string' || typeof b === 'string') return byCodePoints(String(a), String(b))
-    return byFields(a, b, order)
+    return sign * byFields(a, b, order)
   })
 }
 

@@ -2,8 +2,8 @@
 import t from 'tap'
 import { compilePolicy } from '../../../../src/cache/policy.ts'
 import { catalogue } from '../../../../src/contracts/index.ts'
+import { collections } from '../../../support/engine/arrays.ts'
 import { kinds, pathOf } from '../../../system/joined/cluster.ts'
-import { collections } from '../../collections/differential/arrays.ts'
 import { tables } from '../../collections/differential/tables.ts'
 
 const records = catalogue.flatMap(({ path, ...record }) => {

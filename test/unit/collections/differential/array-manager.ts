@@ -2,8 +2,9 @@
  * What the manager itself returns for `q` on collections in memory: it differs from the edge on purpose
  * (docs/collection-choices.md), so a request that the edge computes in its place must not reach a difference.
  */
+
+import type { Collection } from '../../../support/engine/arrays.ts'
 import { answerOf, type Item } from './array-oracle.ts'
-import type { Collection } from './arrays.ts'
 import { type Condition, type Expected, printParameters, type Query, type Tree } from './query.ts'
 
 const FAILED: Expected = { codes: [1000] }

@@ -1,5 +1,5 @@
 /** The engine for collections in memory as an oracle: plain functions over whole rows, one for each rule. */
-import type { Collection } from './arrays.ts'
+import type { Collection } from '../../../support/engine/arrays.ts'
 import { type Condition, type Expected, type Query, searchedText, type Tree } from './query.ts'
 
 export type ArrayRow = Readonly<Record<string, unknown>>

@@ -1,7 +1,7 @@
 /** Random rows and queries of the collections in memory. */
 import fc from 'fast-check'
+import type { Cell, Collection } from '../../../support/engine/arrays.ts'
 import type { Item } from './array-oracle.ts'
-import type { Cell, Collection } from './arrays.ts'
 import type { Vocabulary } from './queries.ts'
 import { MEMBERS, TEXTS, TIMES } from './rows.ts'
 
