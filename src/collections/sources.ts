@@ -212,16 +212,6 @@ const agents: DatabaseSource = {
   },
 }
 
-const log: ArraySource = {
-  engine: 'array',
-  defaultSort: '-timestamp',
-  sortable: ['timestamp', 'tag', 'level', 'description'],
-  filters: {
-    type_log: { by: 'equal', fields: ['level'], matchAll: 'all' },
-    category: { by: 'equal', fields: ['tag'], matchAll: 'all' },
-  },
-}
-
 const pages = { engine: 'array', pagesOnly: true } as const
 
 /** Of collections whose rows the edge does not filter or sort. */
@@ -280,7 +270,15 @@ export const sources = {
     offsetFirst: true,
     maxLimit: UNLIMITED,
   },
-  logs: log,
+  logs: {
+    engine: 'array',
+    defaultSort: '-timestamp',
+    sortable: ['timestamp', 'tag', 'level', 'description'],
+    filters: {
+      type_log: { by: 'equal', fields: ['level'], matchAll: 'all' },
+      category: { by: 'equal', fields: ['tag'], matchAll: 'all' },
+    },
+  },
   nodes: {
     engine: 'array',
     selectable: ['name', 'type', 'version', 'ip'],

@@ -6,7 +6,6 @@
 import type { V4Rows } from '../contracts/endpoint.ts'
 import { ciscatFields, fieldsOf, type InventoryFields, ofInventories } from '../contracts/v3/inventories.ts'
 import {
-  type ArraySource,
   type DatabaseSource,
   equal,
   type Filter,
@@ -18,42 +17,8 @@ import {
   texts,
 } from './sources.ts'
 
-/** A filter that must equal a member of the list with this name. */
-function memberOf(field: string): Filter {
-  return { by: 'equal', fields: [field] }
-}
-
 function existing(field: string): Filter {
   return { by: 'listed', field, mustExist: true }
-}
-
-const agents: DatabaseSource = {
-  engine: 'database',
-  fields: {
-    ...sources.agents.fields,
-    disconnection_time: 'date',
-    ...ofKind('word', 'status', 'group_config_status'),
-    // Numbers of releases are compared part by part, and a group with the names of all groups.
-    ...ofKind('opaque', 'os.version', 'version', 'group'),
-  },
-  alwaysSelected: ['id'],
-  // A search also finds the keys of agents.
-  noSearch: true,
-  defaultSort: '+id',
-  hasOwnCondition: true,
-  orderOfTies: { exceptOf: ['name', 'ip'] },
-  filters: {
-    agents_list: existing('id'),
-    status: { by: 'listed', field: 'status' },
-    ...equal('os.platform', 'os.name', 'manager', 'node_name', 'name', 'ip', 'registerIP', 'group_config_status'),
-  },
-}
-
-const rulesetFiles: ArraySource = {
-  engine: 'array',
-  defaultSort: '+filename',
-  sortable: ['filename', 'status', 'relative_dirname'],
-  filters: { status: { by: 'equal', matchAll: 'all' }, ...equal('filename', 'relative_dirname') },
 }
 
 /** Rows of one agent, which are read in the order of their table. */
@@ -69,9 +34,31 @@ function inventory(fields: InventoryFields, filters: readonly string[]): Databas
   }
 }
 
+const { status: _, compliance: __, rules: ___, ...scaCheckFields } = sources.scaChecks.fields
+
 const described: Readonly<Record<V4Rows, Source>> = {
   ...pageSources,
-  agents,
+  agents: {
+    engine: 'database',
+    fields: {
+      ...sources.agents.fields,
+      disconnection_time: 'date',
+      ...ofKind('word', 'status', 'group_config_status'),
+      // Numbers of releases are compared part by part, and a group with the names of all groups.
+      ...ofKind('opaque', 'os.version', 'version', 'group'),
+    },
+    alwaysSelected: ['id'],
+    // A search also finds the keys of agents.
+    noSearch: true,
+    defaultSort: '+id',
+    hasOwnCondition: true,
+    orderOfTies: { exceptOf: ['name', 'ip'] },
+    filters: {
+      agents_list: existing('id'),
+      status: { by: 'listed', field: 'status' },
+      ...equal('os.platform', 'os.name', 'manager', 'node_name', 'name', 'ip', 'registerIP', 'group_config_status'),
+    },
+  },
   groups: {
     engine: 'array',
     defaultSort: '+name',
@@ -99,8 +86,8 @@ const described: Readonly<Record<V4Rows, Source>> = {
       rule_ids: existing('id'),
       status: { by: 'equal', matchAll: 'all' },
       level: { by: 'range', field: 'level' },
-      group: memberOf('groups'),
-      'nist-800-53': memberOf('nist_800_53'),
+      group: { by: 'equal', fields: ['groups'] },
+      'nist-800-53': { by: 'equal', fields: ['nist_800_53'] },
       ...equal('filename', 'relative_dirname', 'pci_dss', 'gdpr', 'gpg13', 'hipaa', 'tsc', 'mitre'),
     },
   },
@@ -116,7 +103,12 @@ const described: Readonly<Record<V4Rows, Source>> = {
       ...equal('filename', 'relative_dirname'),
     },
   },
-  rulesetFiles,
+  rulesetFiles: {
+    engine: 'array',
+    defaultSort: '+filename',
+    sortable: ['filename', 'status', 'relative_dirname'],
+    filters: { status: { by: 'equal', matchAll: 'all' }, ...equal('filename', 'relative_dirname') },
+  },
   /** Requirements and groups of rules. */
   texts: { engine: 'array', defaultSort: '+text', caseSensitiveOrder: true },
   lists: {
@@ -183,11 +175,7 @@ const described: Readonly<Record<V4Rows, Source>> = {
   },
   scaChecks: {
     engine: 'database',
-    fields: {
-      ...numbers('id'),
-      ...texts('policy_id', 'title', 'description', 'rationale', 'remediation', 'file', 'process', 'directory'),
-      ...texts('registry', 'command', 'references', 'result', 'reason', 'condition'),
-    },
+    fields: scaCheckFields,
     defaultSort: '+id',
     selectsWith: 'id',
     noSearch: true,

@@ -234,7 +234,7 @@ export function minorOf(release: string | undefined): number | undefined {
 
 /** Whether nodes of a release have something of these releases; also if the release is not known. */
 export function isInRelease(
-  { since, until }: { readonly since?: string; readonly until?: string } = {},
+  { since, until }: { readonly since?: string; readonly until?: string | undefined } = {},
   release?: string,
 ): boolean {
   const minor = minorOf(release)

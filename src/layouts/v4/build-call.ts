@@ -108,12 +108,8 @@ function checkRelease(
   rules: Readonly<Record<string, ParamRule>>,
   { request: { query }, node, release }: Conversation,
 ): void {
-  const gone = Object.keys(query).find((name) => !isInRelease(untilOf(rules[name]), release))
+  const gone = Object.keys(query).find((name) => !isInRelease({ until: rules[name]?.until }, release))
   if (gone !== undefined) throw new EdgeError(938, ` (${node}: release ${release} has no parameter ${gone})`)
-}
-
-function untilOf({ until }: ParamRule = {}): { readonly until?: string } {
-  return until === undefined ? {} : { until }
 }
 
 function checkSearch(search: string | undefined): void {
@@ -147,14 +143,9 @@ function addParameter(
   // The node ignores a parameter without a value, also one that it does not know.
   if (translated === '') return
   const added = name === 'select' && response.kind === 'one' ? Object.keys(response.equal ?? {}) : []
-  parameters[rule.as ?? name] = withNames(
-    translated,
-    added.map((field) => v4Name(field, rows, 1724)),
-  )
-}
-
-function withNames(list: string, names: readonly string[]): string {
-  return names.length === 0 ? list : [...new Set([...list.split(','), ...names])].join(',')
+  const names = added.map((field) => v4Name(field, rows, 1724))
+  parameters[rule.as ?? name] =
+    names.length === 0 ? translated : [...new Set([...translated.split(','), ...names])].join(',')
 }
 
 function formatValue(value: string, { words, format }: ParamRule, release?: string): string {

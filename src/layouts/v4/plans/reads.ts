@@ -63,7 +63,7 @@ export async function info(conversation: Conversation): Promise<Answer> {
   const state = isElsewhere ? undefined : await conversation.get('/cluster/status')
   const status = state && statusOf(state)
   if (state !== undefined && status === undefined) return answerOf(conversation, state)
-  const { enabled = 'yes', running } = status ?? IN_CLUSTER
+  const { enabled = 'yes', running } = status ?? { enabled: 'yes', running: 'yes' }
   const local = enabled === 'yes' ? await conversation.get('/cluster/local/info') : undefined
   if (local !== undefined && firstItem(local) === undefined) return answerOf(conversation, local)
   const { tz_offset, tz_name, ...facts } = createRowConverter(rows)(item) as Readonly<Record<string, unknown>>
@@ -85,8 +85,6 @@ export async function info(conversation: Conversation): Promise<Answer> {
   }
   return answerData(own, data)
 }
-
-const IN_CLUSTER = { enabled: 'yes', running: 'yes' }
 
 function statusOf({ content }: Reply): { readonly enabled: unknown; readonly running: unknown } | undefined {
   if (content.kind !== 'success' || content.error !== 0) return undefined
