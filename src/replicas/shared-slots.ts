@@ -21,9 +21,10 @@ export function createSharedSlots(replica: RedisReplica): SharedSlots {
     const name = ownText(message, 'node')
     const receivers = ownField(message, 'to')
     for (const lease of leases) {
-      if (lease.name !== name) continue
-      if (Array.isArray(receivers) && receivers.includes(lease.holder)) lease.onGrant()
-      if (ownField(message, 'waits') === true && ownText(message, 'from') !== lease.holder) lease.onWaiting()
+      const { holder } = lease.options
+      if (lease.options.name !== name) continue
+      if (Array.isArray(receivers) && receivers.includes(holder)) lease.onGrant()
+      if (ownField(message, 'waits') === true && ownText(message, 'from') !== holder) lease.onWaiting()
     }
   })
   replica.heartbeat.onBeat(() => {
@@ -55,9 +56,7 @@ interface SlotLeaseOptions {
 }
 
 class SlotLease implements NodeSlots {
-  readonly name: string
-  readonly holder: string
-  readonly #options: SlotLeaseOptions
+  readonly options: SlotLeaseOptions
   #inFlight = 0
   /** Calls in flight, and queued calls that a further slot would start. */
   #demand = 0
@@ -72,13 +71,11 @@ class SlotLease implements NodeSlots {
   #isClosed = false
 
   constructor(options: SlotLeaseOptions) {
-    this.#options = options
-    this.name = options.name
-    this.holder = options.holder
+    this.options = options
   }
 
   get usable(): number {
-    const { replica, limit } = this.#options
+    const { replica, limit } = this.options
     const { lostAt } = replica.heartbeat
     const leased = Math.min(this.#leased, limit())
     const since = lostAt ?? this.#failedAt
@@ -95,14 +92,14 @@ class SlotLease implements NodeSlots {
     this.#isObserved = true
     if (!this.#isShared) return this.usable
     const known = this.#current
-    if (known === undefined) return this.#options.limit()
-    return Math.max(0, known.othersWait ? this.#leased : this.#options.limit() - known.others)
+    if (known === undefined) return this.options.limit()
+    return Math.max(0, known.othersWait ? this.#leased : this.options.limit() - known.others)
   }
 
   /** Slots to expect over time, for estimates. May be a fraction, if replicas take turns. */
   get expected(): number {
     if (!this.#isShared) return Math.max(this.usable, this.#share)
-    return Math.max(this.#leased, this.#options.limit() / Math.max(1, this.#current?.holders ?? 1))
+    return Math.max(this.#leased, this.options.limit() / Math.max(1, this.#current?.holders ?? 1))
   }
 
   update(inFlight: number, demand: number): void {
@@ -140,7 +137,7 @@ class SlotLease implements NodeSlots {
   async close(kept: number): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#options.onClose()
+    this.options.onClose()
     const inFlight = kept > 0 ? this.#inFlight : 0
     const { slots, isWaiting } = this.#lease
     const hasSlots = slots > 0 || isWaiting || this.#step !== undefined
@@ -149,11 +146,11 @@ class SlotLease implements NodeSlots {
 
   /** Redis is reachable, and the slots of all replicas are known there. */
   get #isShared(): boolean {
-    return this.#options.replica.heartbeat.hasLeases
+    return this.options.replica.heartbeat.hasLeases
   }
 
   get #share(): number {
-    return Math.max(1, Math.floor(this.#options.limit() / this.#options.replica.heartbeat.replicas))
+    return Math.max(1, Math.floor(this.options.limit() / this.options.replica.heartbeat.replicas))
   }
 
   get #leased(): number {
@@ -162,7 +159,7 @@ class SlotLease implements NodeSlots {
   }
 
   get #current(): Lease | undefined {
-    return this.#options.replica.elapsed() < this.#lease.until ? this.#lease : undefined
+    return this.options.replica.elapsed() < this.#lease.until ? this.#lease : undefined
   }
 
   /** After a lease without renewal, Redis has given the slots to others. */
@@ -182,7 +179,7 @@ class SlotLease implements NodeSlots {
 
   /** Returns slots, renews the others, and asks for more. One step at a time, so that no reply overtakes another. */
   async #move(): Promise<void> {
-    const { limit, replica, onChange } = this.#options
+    const { limit, replica, onChange } = this.options
     const { slots, othersWait, yields } = this.#lease
     const most = this.#isShared ? limit() : this.#share
     const sought = yields ? this.#inFlight : othersWait ? this.#demand : this.#peak
@@ -210,11 +207,15 @@ class SlotLease implements NodeSlots {
   }
 
   #send(inFlight: number, returned: number, wanted: number, kept = 0) {
-    const { replica, limit } = this.#options
-    const { commands, times } = replica
-    const { lease, commandTimeout } = times
+    const { replica, limit, holder, name } = this.options
+    const { lease, commandTimeout } = replica.times
     const slots = [limit(), this.#share, inFlight, returned, wanted]
-    const args = [this.holder, ...slots, lease, this.name, redisChannels.slots, kept]
-    return commands.runScript<DistributionReply>(DISTRIBUTE_SLOTS, [redisKeys.slots(this.name)], args, commandTimeout)
+    const args = [holder, ...slots, lease, name, redisChannels.slots, kept]
+    return replica.commands.runScript<DistributionReply>(
+      DISTRIBUTE_SLOTS,
+      [redisKeys.slots(name)],
+      args,
+      commandTimeout,
+    )
   }
 }

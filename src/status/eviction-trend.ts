@@ -22,15 +22,11 @@ interface StoreCounts {
 export class EvictionTrend {
   /** The newest is the last. */
   #samples: readonly StoreCounts[] = []
-  #isSteady = false
-
   /**
    * Begins when each of the last five minutes has evictions, which are 100 or more and at least half of what was added.
    * Ends when they are less than half of that.
    */
-  get isSteady(): boolean {
-    return this.#isSteady
-  }
+  isSteady = false
 
   /** Takes the counts each `SAMPLE_INTERVAL_MS`. */
   sample(counts: StoreCounts): void {
@@ -40,7 +36,7 @@ export class EvictionTrend {
     const [first = counts] = samples
     const evicted = counts.evicted - first.evicted
     const share = evicted / Math.max(1, counts.added - first.added)
-    this.#isSteady = this.#isSteady
+    this.isSteady = this.isSteady
       ? evicted >= MIN_EVICTIONS * END_SHARE && share >= MIN_SHARE * END_SHARE
       : evicted >= MIN_EVICTIONS && share >= MIN_SHARE && evictsEachMinute(samples)
   }

@@ -20,7 +20,7 @@ export class Admission {
   /** Calls that would start without queueing, on slots of the node that no replica uses, and within its budget. */
   get free(): number {
     const { budget, queue } = this.#parts
-    const permits = (budget()?.idle ?? Number.POSITIVE_INFINITY) - queue.sizes.all
+    const permits = (budget()?.shared.idle ?? Number.POSITIVE_INFINITY) - queue.sizes.all
     return Math.min(this.#freeSlots, Math.max(0, permits))
   }
 

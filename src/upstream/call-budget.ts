@@ -28,9 +28,9 @@ interface CallBudgetOptions extends SharedPermitsOptions {
 
 export class CallBudget {
   readonly #options: CallBudgetOptions
-  readonly #shared: SharedPermits
+  readonly shared: SharedPermits
   /** When the permits of this process expire. */
-  readonly #permits: Record<BudgetShare, number[]> = { read: [], reserved: [] }
+  readonly #expiries: Record<BudgetShare, number[]> = { read: [], reserved: [] }
   /** The same of calls that were started and not sent yet. */
   readonly #started: number[] = []
   /** Queued calls that would start with a permit. */
@@ -43,15 +43,7 @@ export class CallBudget {
 
   constructor(options: CallBudgetOptions) {
     this.#options = options
-    this.#shared = new SharedPermits(options)
-  }
-
-  get state(): SharedPermits['state'] {
-    return this.#shared.state
-  }
-
-  get idle(): number {
-    return this.#shared.idle
+    this.shared = new SharedPermits(options)
   }
 
   /** Returns whether a call may start now. */
@@ -74,8 +66,8 @@ export class CallBudget {
   /** Returns the milliseconds until this number of calls, queued ones included, may be sent; Infinity: never. */
   waitFor(priority: Priority, calls: number): number {
     const share = shareOf(priority)
-    const further = calls - this.#permits[share].length - this.#asked[share]
-    return further <= 0 ? 0 : this.#shared.waitFor(share, further)
+    const further = calls - this.#expiries[share].length - this.#asked[share]
+    return further <= 0 ? 0 : this.shared.waitFor(share, further)
   }
 
   /** Returns why this number of calls, queued ones included, is not sent within `time` milliseconds; `undefined`: it is. */
@@ -94,14 +86,14 @@ export class CallBudget {
     dropExpired(this.#started, this.#options.clock())
     if (this.#started.shift() !== undefined) return undefined
     const share = shareOf(priority)
-    const granted = await this.#shared.permit({ ...NONE, [share]: 1 })
+    const granted = await this.shared.permit({ ...NONE, [share]: 1 })
     return granted[share] > 0 ? undefined : this.#rejectionFor(this.waitFor(priority, 1))
   }
 
   /** The node refused a call: others use it too. Returns the seconds until it answers again, at the latest. */
   recordRefusal(): number {
-    this.#shared.recordRefusal()
-    for (const share of SHARES) this.#permits[share].length = 0
+    this.shared.recordRefusal()
+    for (const share of SHARES) this.#expiries[share].length = 0
     // Queued calls would be refused as well.
     setImmediate(() => this.#options.onChange?.())
     return this.#rejectionFor(this.waitFor('interactive', 2)).retryAfter
@@ -109,17 +101,17 @@ export class CallBudget {
 
   /** The node answered a call that was sent `ago` milliseconds before. */
   recordAnswer(ago: number): void {
-    this.#shared.recordAnswer(ago)
+    this.shared.recordAnswer(ago)
   }
 
   close(): void {
     clearTimeout(this.#timer)
-    this.#shared.close()
+    this.shared.close()
   }
 
   /** Returns the permits of which such a call may take one: writes and calls of the edge itself may take those of reads. */
   #find(priority: Priority): number[] | undefined {
-    const { read, reserved } = this.#permits
+    const { read, reserved } = this.#expiries
     const now = this.#options.clock()
     const usable = shareOf(priority) === 'read' ? [read] : [reserved, read]
     return usable.find((permits) => dropExpired(permits, now).length > 0)
@@ -130,19 +122,19 @@ export class CallBudget {
     const now = clock()
     const missing = (share: BudgetShare) => {
       if (this.#askAgainAt[share] > now) return 0
-      return Math.max(0, this.#wanted[share] - dropExpired(this.#permits[share], now).length)
+      return Math.max(0, this.#wanted[share] - dropExpired(this.#expiries[share], now).length)
     }
     const wanted = { read: missing('read'), reserved: missing('reserved') }
     if (wanted.read + wanted.reserved === 0) return this.#askLater(now)
     this.#isAsking = true
     this.#asked = wanted
-    const granted = await this.#shared.permit(wanted)
+    const granted = await this.shared.permit(wanted)
     this.#asked = NONE
     this.#isAsking = false
     const at = clock()
     for (const share of SHARES) {
-      for (let each = 0; each < granted[share]; each += 1) this.#permits[share].push(at + PERMIT_LIFETIME_MS)
-      if (granted[share] < wanted[share]) this.#askAgainAt[share] = at + pauseOf(this.#shared.waitFor(share, 1))
+      for (let each = 0; each < granted[share]; each += 1) this.#expiries[share].push(at + PERMIT_LIFETIME_MS)
+      if (granted[share] < wanted[share]) this.#askAgainAt[share] = at + pauseOf(this.shared.waitFor(share, 1))
     }
     // The listener reports the queue again. Each call of it either starts calls or waits for the next time.
     if (granted.read + granted.reserved > 0) this.#options.onChange?.()

@@ -147,7 +147,7 @@ export class UpstreamNode {
 
   status() {
     const { queue, slots } = this.limiter
-    const budget = this.#budgetInUse()?.state
+    const budget = this.#budgetInUse()?.shared.state
     const { ejectedFor, lastFailure, hangs } = this.health
     return {
       inFlight: slots.taken,

@@ -6,6 +6,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { Cancellation } from '../../core/cancellation.ts'
 import type { NodeCall, NodeFailure, NodeResponse } from '../../core/node-call.ts'
+import type { FailureReason, NodeFault } from '../../core/node-faults.ts'
 import { PROBLEM_TYPE } from '../../core/response.ts'
 import type { NameAndPassword } from '../../core/values.ts'
 import { notSent, type Send, type UpstreamCall } from '../call.ts'
@@ -84,6 +85,17 @@ export class Login {
     const header = () => account.basic()
     return { ...call, authorization: { header, isRenewable: false, maxBytes: MAX_RESPONSE_BYTES } }
   }
+}
+
+export function isRefusal(outcome: LoginResult): outcome is LoginFailure {
+  return !outcome.ok && 'failure' in outcome && outcome.failure.fault === 'refusedCredentials'
+}
+
+/** Returns the failure of a login that is not sent. `waitMs`: milliseconds until another request may succeed. */
+export function failureOf(node: string, fault: NodeFault, reason: FailureReason, waitMs?: number): LoginFailure {
+  const retryAfter = waitMs === undefined ? undefined : Math.max(1, Math.ceil(waitMs / 1000))
+  const failure = { fault, reason, ...(retryAfter !== undefined && { retryAfter }) }
+  return { ok: false, failure: notSent({ node }, failure) }
 }
 
 /** The node is starting or stopping (400), blocks this address (403), is at its limit (429), or has a fault (5xx). */

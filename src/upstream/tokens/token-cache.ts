@@ -5,22 +5,16 @@
 import { LRUCache } from 'lru-cache'
 import type { CancelSignal } from '../../core/cancellation.ts'
 import { isRelease5 } from '../../core/node-call.ts'
-import type { FailureReason, NodeFault } from '../../core/node-faults.ts'
-import { Semaphore } from '../../core/semaphore.ts'
 import { withTimeout } from '../../core/timing.ts'
 import { ABANDONED } from '../abandoned-calls.ts'
 import { notSent } from '../call.ts'
 import type { ClusterSettings } from '../options.ts'
-import { FailedLogins, type LoginSource } from './failed-logins.ts'
-import { type Account, Login, type LoginFailure, type LoginOptions, type LoginResult } from './login.ts'
+import type { LoginSource } from './failed-logins.ts'
+import { type Account, failureOf, isRefusal, type LoginFailure, type LoginResult } from './login.ts'
+import { blocked, type LoginTurnOptions, LoginTurns } from './login-turns.ts'
 import type { Token } from './token.ts'
 
-export interface TokenCacheOptions
-  extends LoginOptions,
-    Pick<ClusterSettings, 'loginInterval' | 'hasEndedToken' | 'log' | 'counters'> {
-  sleep(ms: number): Promise<void>
-  /** Returns the release of the node; `undefined`: not known. */
-  readonly release: () => string | undefined
+export interface TokenCacheOptions extends LoginTurnOptions, Pick<ClusterSettings, 'hasEndedToken' | 'log'> {
   /** Called when the node has issued a token. */
   readonly onLogin: () => void
 }
@@ -53,15 +47,6 @@ const MAX_ACCOUNTS = 1000
 /** A call waits at least this long for its turn to log in, and a renewal as well: its token is still good. */
 const MIN_PATIENCE_MS = 1000
 const MAX_RETRY_AFTER_MS = 60_000
-/** A login costs a node 130 ms of CPU in its only login process. More at once would only wait there. */
-const MAX_PARALLEL_LOGINS = 4
-/** In release 5.0, logins in flight count as failed: of 12 right ones at once, with a limit of 5, five were refused. */
-const MAX_PARALLEL_LOGINS_OF_RELEASE_5 = 1
-const LOGIN_MS = 150
-/** How often a login waits for those in flight that count against the same limit. */
-const MAX_FLIGHT_WAITS = 40
-/** Logins that wait. Each waits for each one before it. */
-const MAX_WAITING = 64
 const MINUTE_MS = 60_000
 /** Accounts whose tokens end within a minute, from which on all tokens of release 5.0 are replaced. */
 const ENDED_ACCOUNTS = 3
@@ -71,22 +56,15 @@ const MAX_REFUSAL_MEMORY_MS = 60_000
 
 export class TokenCache {
   readonly #options: TokenCacheOptions
-  readonly #login: Login
-  readonly #failedLogins: FailedLogins
   /** A record begins with a login, so a flood of wrong credentials displaces no tokens: few logins are sent. */
   readonly #records = new LRUCache<string, AccountRecord>({ max: MAX_ACCOUNTS })
-  readonly #turns: Semaphore
-  /** Logins that wait for their turn. */
-  #waiting = 0
+  readonly #turns: LoginTurns
   /** Accounts whose token the node has refused in the last minute. Release 5.0 only. */
   readonly #endedAt = new Map<string, number>()
 
   constructor(options: TokenCacheOptions) {
     this.#options = options
-    this.#login = new Login(options)
-    this.#failedLogins = new FailedLogins(options.node, options.counters, options.release)
-    const isOneByOne = () => isRelease5(options.release())
-    this.#turns = new Semaphore(() => (isOneByOne() ? MAX_PARALLEL_LOGINS_OF_RELEASE_5 : MAX_PARALLEL_LOGINS))
+    this.#turns = new LoginTurns(options)
   }
 
   /** Returns the token of the account, which is renewed in the background when it is due. */
@@ -133,7 +111,7 @@ export class TokenCache {
   /** Removes a token that its node refused right after it was issued. The next login is sent later. */
   reject(account: Account, token: Token): void {
     this.drop(account, token)
-    this.#recordRefusal(this.#recordOf(account), this.#failure('refusedCredentials', 'tokenRefused'))
+    this.#recordRefusal(this.#recordOf(account), failureOf(this.#options.node, 'refusedCredentials', 'tokenRefused'))
   }
 
   /** Logs in, together with the other calls of the account that wait for a login. */
@@ -142,41 +120,31 @@ export class TokenCache {
     const login = pending ?? this.#rejection(account, patience.remaining) ?? this.#start(account)
     if ('ok' in login) return login
     login.waiting += 1
-    try {
-      const late = this.#failure('timeout', 'loginTimedOut')
-      const result = await withTimeout(login.result, patience.remaining, late, patience.signal)
-      return result ?? { ok: false, failure: notSent(this.#options, ABANDONED) }
-    } catch {
-      // Logins never reject, so this is the abort of the signal.
-      return { ok: false, failure: notSent(this.#options, ABANDONED) }
-    } finally {
-      login.waiting -= 1
-    }
+    const late = failureOf(this.#options.node, 'timeout', 'loginTimedOut')
+    // Logins never reject: the abort of the signal does.
+    const result = await withTimeout(login.result, patience.remaining, late, patience.signal).catch(() => undefined)
+    login.waiting -= 1
+    return result ?? { ok: false, failure: notSent(this.#options, ABANDONED) }
   }
 
   /** Returns why no login is sent now. */
   #rejection(account: Account, remaining: number): LoginFailure | undefined {
-    const { clock, hasEndedToken } = this.#options
-    const { failed, lastLogin = 0 } = this.#records.get(account.key) ?? {}
+    const { clock, hasEndedToken, node } = this.#options
+    const { failed, lastLogin = Number.NEGATIVE_INFINITY } = this.#records.get(account.key) ?? {}
     // A write through the edge may have created the user since, or changed the password.
     const sentAt = clock.wall() - (clock.elapsed() - lastLogin)
     const isRemembered = failed !== undefined && failed.until > clock.elapsed()
     if (isRemembered && !hasEndedToken({ user: account.username, roles: [] }, sentAt)) return failed.failure
-    const blockedFor = this.#failedLogins.blockedFor(this.#sourceOf(account))
-    if (blockedFor > 0) return this.#blocked(blockedFor)
-    const wait = this.#untilNext(this.#records.get(account.key)) + this.#waiting * LOGIN_MS
-    if (this.#waiting < MAX_WAITING && wait <= Math.max(remaining, MIN_PATIENCE_MS)) return undefined
-    return this.#failure('overloaded', 'loginsQueued', Math.min(wait, MAX_RETRY_AFTER_MS))
+    const blockedFor = this.#turns.blockedFor(this.#sourceOf(account))
+    if (blockedFor > 0) return blocked(node, blockedFor)
+    const wait = this.#turns.waitFor(lastLogin)
+    if (!this.#turns.isFull && wait <= Math.max(remaining, MIN_PATIENCE_MS)) return undefined
+    return failureOf(node, 'overloaded', 'loginsQueued', Math.min(wait, MAX_RETRY_AFTER_MS))
   }
 
   /** Only the operator enters the password of the edge, and a password that was right is wrong only after a change. */
   #sourceOf({ key, username, address, isOwn }: Account): LoginSource {
     return { name: username, address, isTrusted: isOwn || this.#records.get(key)?.isAccepted === true }
-  }
-
-  #untilNext(record: AccountRecord | undefined): number {
-    if (record === undefined) return 0
-    return Math.max(0, record.lastLogin + this.#options.loginInterval - this.#options.clock.elapsed())
   }
 
   #start(account: Account): PendingLogin {
@@ -188,39 +156,19 @@ export class TokenCache {
   }
 
   /** Logs in when it is the turn of the account, if a call waits for it then; otherwise resolves to `undefined`. */
-  async #logInTurn(account: Account, record: AccountRecord, isWanted: () => boolean): Promise<LoginResult | undefined> {
-    this.#waiting += 1
-    const pause = this.#untilNext(record)
-    if (pause > 0) await this.#options.sleep(pause)
-    await this.#turns.take()?.taken
-    try {
-      this.#waiting -= 1
-      if (!isWanted()) return undefined
-      record.lastLogin = this.#options.clock.elapsed()
-      const outcome = await this.#send(account)
-      this.#record(account, record, outcome)
-      return outcome
-    } finally {
-      // At once, so that no further call joins a login that has ended, or is not sent.
-      record.login = undefined
-      this.#turns.release()
-    }
-  }
-
-  async #send(account: Account): Promise<LoginResult> {
-    const count = () => this.#failedLogins.count(this.#sourceOf(account))
-    let counted = await count()
-    // Logins that are in flight count as failed, and most of them are right: those behind them wait.
-    for (let waits = 0; counted.isBlocked && !counted.isDecided && waits < MAX_FLIGHT_WAITS; waits += 1) {
-      await this.#options.sleep(LOGIN_MS)
-      counted = await count()
-    }
-    if (counted.isBlocked) return this.#blocked(counted.blockedFor)
-    const outcome = await this.#login.send(account)
-    await counted.end(outcome.ok ? 'right' : isRefusal(outcome) ? 'wrong' : 'undecided')
-    const isBlocked = !outcome.ok && 'failure' in outcome && outcome.failure.fault === 'loginsBlocked'
-    if (isBlocked) await this.#failedLogins.block()
-    return outcome
+  #logInTurn(account: Account, record: AccountRecord, isWanted: () => boolean): Promise<LoginResult | undefined> {
+    return this.#turns.run(record.lastLogin, async () => {
+      try {
+        if (!isWanted()) return undefined
+        record.lastLogin = this.#options.clock.elapsed()
+        const outcome = await this.#turns.send(account, () => this.#sourceOf(account))
+        this.#record(account, record, outcome)
+        return outcome
+      } finally {
+        // At once, so that no further call joins a login that has ended, or is not sent.
+        record.login = undefined
+      }
+    })
   }
 
   #record({ key }: Account, record: AccountRecord, outcome: LoginResult): void {
@@ -234,20 +182,17 @@ export class TokenCache {
       this.#recordRefusal(record, outcome)
     } else {
       // It shows nothing about the credentials: it is remembered until the next login may start.
-      this.#remember(record, outcome, this.#options.loginInterval)
+      const { clock, loginInterval } = this.#options
+      record.failed = { failure: outcome, until: clock.elapsed() + loginInterval }
     }
   }
 
   #recordRefusal(record: AccountRecord, failure: LoginFailure): void {
     record.refusals += 1
     const ms = Math.min(MAX_REFUSAL_MEMORY_MS, REFUSAL_MEMORY_MS * 2 ** (record.refusals - 1))
-    this.#remember(record, failure, ms)
-    const { node, log } = this.#options
+    const { node, log, clock } = this.#options
+    record.failed = { failure, until: clock.elapsed() + ms }
     log('warn', 'login refused by node', { node, seconds: ms / 1000 })
-  }
-
-  #remember(record: AccountRecord, failure: LoginFailure, ms: number): void {
-    record.failed = { failure, until: this.#options.clock.elapsed() + ms }
   }
 
   #recordOf({ key }: Account): AccountRecord {
@@ -255,19 +200,4 @@ export class TokenCache {
     this.#records.set(key, record)
     return record
   }
-
-  #blocked(ms: number): LoginFailure {
-    return this.#failure('loginsBlocked', 'tooManyFailedLogins', ms)
-  }
-
-  /** `waitMs`: milliseconds until another request may succeed. */
-  #failure(fault: NodeFault, reason: FailureReason, waitMs?: number): LoginFailure {
-    const retryAfter = waitMs === undefined ? undefined : Math.max(1, Math.ceil(waitMs / 1000))
-    const failure = { fault, reason, ...(retryAfter !== undefined && { retryAfter }) }
-    return { ok: false, failure: notSent(this.#options, failure) }
-  }
-}
-
-function isRefusal(outcome: LoginResult): outcome is LoginFailure {
-  return !outcome.ok && 'failure' in outcome && outcome.failure.fault === 'refusedCredentials'
 }
