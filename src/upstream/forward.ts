@@ -1,41 +1,15 @@
 /** The innermost handler: sends a request to one node and returns its response, or the error of the failed call. */
-
-import { errorNumberOf, isNotReadyError } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
-import {
-  type CallNode,
-  type ClusterView,
-  isRelease5,
-  type Layout,
-  type NodeCall,
-  type NodeFailure,
-  type NodeResponse,
-  type NodeResult,
-} from '../core/node-call.ts'
-import { describeFailure, errorCodeOf, faultRules } from '../core/node-faults.ts'
-import { AbandonedError } from '../core/presence.ts'
-import { actsAsItself, type EdgeRequest, type Handler, type LateAnswer } from '../core/request.ts'
+import type { CallNode, NodeCall, NodeResponse, NodeResult } from '../core/node-call.ts'
+import type { EdgeRequest, Handler, LateAnswer } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
-import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
-import { traceSync } from '../core/traced.ts'
-import type { Answer, Candidate, DialectResult, DialectTools, ShareRead } from '../layouts/dialect.ts'
-import { layoutRules } from '../layouts/layout-rules.ts'
-import { NO_MASTER, UNKNOWN_NODE } from '../layouts/v4/content.ts'
+import type { ShareRead } from '../layouts/dialect.ts'
 import { isAnsweredByNodeCache } from '../layouts/v4-contract.ts'
 import { notSent } from './call.ts'
+import { type CandidateOptions, callCandidates, errorOf } from './candidates.ts'
 import { withoutClusterKey } from './cluster-key.ts'
-import { dialects } from './dialects.ts'
-import type { KindOf } from './kinds.ts'
-import type { NodeLimits } from './options.ts'
 
-interface ForwardOptions {
-  readonly call: CallNode
-  readonly view: ClusterView
-  readonly kindOf: KindOf
-  /** The time limits are for all candidates together. */
-  readonly limits: () => TimeLimits & Pick<NodeLimits, 'perMinute'> & Pick<DialectTools, 'agentsPerCollection'>
-  readonly guards?: DialectTools['guards']
-  readonly pause?: DialectTools['pause']
+interface ForwardOptions extends CandidateOptions {
   /** How the calls of a request are sent that may be answered from stored responses. Absent: all are sent. */
   readonly share?: (request: EdgeRequest) => SharedCalls | undefined
   /** Receives each response to a request for the list of nodes. */
@@ -129,136 +103,4 @@ function limitUnlimitedRequests(): <T>(request: EdgeRequest, work: () => Promise
       if (current.calls === 0) inFlight.delete(name)
     }
   }
-}
-
-/** Calls the candidates in order until one responds. If none does, throws the error of the first candidate. */
-async function callCandidates(options: ForwardOptions, request: EdgeRequest, read?: ShareRead): Promise<Answer> {
-  const { call, view } = options
-  const limits = options.limits()
-  const { perMinute, agentsPerCollection } = limits
-  const latest = performance.now() + timeLimitOf(request, limits)
-  const deadline = request.kind === 'read' ? Math.min(latest, request.deadline) : latest
-  let first: NodeFailure | undefined
-  for (const candidate of traceSync(request.trace, 'route', () => candidatesOf(request, options))) {
-    const remaining = deadline - performance.now()
-    if (first !== undefined && remaining <= 0 && !request.waitForComplete) break
-    if (first !== undefined && !mayFollow(first, candidate, request)) break
-    // A worker that hangs must leave time for the master.
-    const time = candidate.relievesMaster ? remaining / 2 : remaining
-    const timeout = request.waitForComplete ? undefined : time
-    const asking = askCandidate(request, candidate, view, {
-      call,
-      ...(read !== undefined && { read }),
-      timeout,
-      master: view.master().name,
-      view,
-      ...(perMinute !== undefined && { perMinute }),
-      ...(agentsPerCollection !== undefined && { agentsPerCollection }),
-      ...(options.guards && { guards: options.guards }),
-      ...(options.pause && { pause: options.pause }),
-    })
-    const result = await asking.catch((error: unknown) => {
-      if (isWithOthers(error, request, candidate, options)) return undefined
-      throw error
-    })
-    if (result === undefined) return callCandidates(options, request, read)
-    if (result.ok) {
-      if (isLeftToNext(result, candidate)) continue
-      return result
-    }
-    if (candidate.relievesMaster && result.fault !== 'cancelled' && result.fault !== 'abandoned') continue
-    if (!canTryNext(result, request)) throw errorOf(result, request)
-    first ??= result
-  }
-  throw first === undefined ? new EdgeError(920) : errorOf(first, request)
-}
-
-/** Whether the answer has shown that the node was upgraded to release 5.0, and nodes of earlier releases have what it lacks. */
-function isWithOthers(error: unknown, request: EdgeRequest, { node }: Candidate, options: ForwardOptions): boolean {
-  const isLacking = error instanceof EdgeError && (error.code === 603 || error.code === 938)
-  if (request.kind !== 'read' || !isLacking) return false
-  return isRelease5(options.view.releaseOf?.(node)) && candidatesOf(request, options)[0]?.node !== node
-}
-
-/** A token of the caller is good at its node only. */
-function candidatesOf(request: EdgeRequest, { view, kindOf }: ForwardOptions): readonly Candidate[] {
-  const { caller, endpoint } = request
-  const { nodeToken } = caller
-  return nodeToken === undefined ? kindOf(view).route(request, view) : [{ node: nodeToken.node, path: endpoint.path }]
-}
-
-/**
- * Asks in the dialect of the node's layout. If the response shows that the node was upgraded meanwhile, asks once more in
- * the other dialect. A node whose layout is not known yet is not called, whatever the dialect.
- */
-async function askCandidate(
-  request: EdgeRequest,
-  candidate: Candidate,
-  view: ClusterView,
-  tools: DialectTools,
-): Promise<DialectResult> {
-  const { node } = candidate
-  const { contract } = request.endpoint
-  const layout = view.layoutOf(node) ?? contract
-  const started = performance.now()
-  const result = await dialects[contract][layout].ask(request, candidate, tools)
-  if (view.confirmLayout === undefined || !mayHaveOtherLayout(result, layout, request)) return result
-  if (!(await view.confirmLayout(node, layout, result.ok ? undefined : result.layout))) return result
-  const timeout = tools.timeout === undefined ? undefined : tools.timeout - (performance.now() - started)
-  if (timeout !== undefined && timeout <= 0) return result
-  return dialects[contract][view.layoutOf(node) ?? layout].ask(request, candidate, { ...tools, timeout })
-}
-
-/**
- * Whether a node of another layout may have answered. A refusal shows the layout, and that the node has not acted on the
- * call, if it is the only one. An unreadable response shows neither. Otherwise a write is not sent
- * again.
- */
-function mayHaveOtherLayout(result: DialectResult, used: Layout, { endpoint }: EdgeRequest): boolean {
-  const isRead = endpoint.method === 'GET'
-  if (!result.ok && result.layout !== undefined) return result.layout !== used && (isRead || layoutRules[used].asksOnce)
-  const isUnreadable = result.ok ? !result.translated.ok : result.fault === 'unreadable'
-  return isUnreadable && isRead
-}
-
-/** A read may go to the next candidate if this one did not respond; a write only if no node received any part of it. */
-function canTryNext({ fault, sent }: NodeFailure, { endpoint }: EdgeRequest): boolean {
-  return faultRules[fault].isReplaceable && (endpoint.method === 'GET' || !sent)
-}
-
-/**
- * Whether the failure of the first candidate is one for which this candidate exists. A drained node may be stopped at any
- * moment, and one at its limit has enough calls: only a node that answers from its own copy replaces it, none that would pass
- * the request on to it.
- */
-function mayFollow({ fault, lastFault }: NodeFailure, candidate: Candidate, { endpoint }: EdgeRequest): boolean {
-  const { isDetour, replacesMaster } = candidate
-  if (fault === 'drained' || fault === 'overloaded') {
-    return endpoint.target.kind === 'anyNode' && !isDetour && !replacesMaster
-  }
-  // A detour is for a node that does not answer at all, in contrast to one that hangs.
-  return !isDetour || (fault === 'ejected' ? lastFault : fault) === 'unreachable'
-}
-
-/**
- * Whether the next candidate may know better. A detour whose cluster has lost the node: the error of the node itself is
- * more exact. A worker that relieves or replaces the master, but does not answer as a node that is ready.
- */
-function isLeftToNext({ translated }: Answer, { isDetour, relievesMaster, replacesMaster }: Candidate): boolean {
-  if (!translated.ok) return relievesMaster === true
-  const error = errorNumberOf(translated.response)
-  if (isDetour) return error === UNKNOWN_NODE
-  return (replacesMaster === true && error === NO_MASTER) || (relievesMaster === true && isNotReadyError(error))
-}
-
-/** Returns the error of a failed call. If the client disconnected, or its time is over, returns the reason of its signal. */
-function errorOf(failure: NodeFailure, request: EdgeRequest): unknown {
-  const { endpoint, caller, client } = request
-  const isAborted = failure.fault === 'abandoned' && client.signal.aborted
-  if (isAborted || failure.fault === 'cancelled') return client.signal.reason ?? new EdgeError(949, ' (call cancelled)')
-  const Failure = failure.fault === 'abandoned' ? AbandonedError : EdgeError
-  const { node, retryAfter } = failure
-  const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
-  const code = errorCodeOf(failure, { isRead: endpoint.method === 'GET', ofCaller: actsAsItself(caller) })
-  return new Failure(code, ` (${node}: ${describeFailure(failure)})`, { headers, cause: failure })
 }
