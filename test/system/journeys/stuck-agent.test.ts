@@ -13,9 +13,13 @@ const READS = [
   '/ciscat/001/results',
 ]
 
+/** However long the machine takes. */
+const SILENCE = { minWait: 60_000, maxWait: 60_000, probeTimeout: 1_000, probes: 2, pause: 50 }
+const NOTHING_IS_LATE = { cluster: { ejection: { silence: SILENCE } } }
+
 t.test('the first reads about an agent whose database is stuck leave slots to all others', async (t) => {
   const settings = { cluster: { limits: { inFlight: 4 } }, cache: { enabled: false } }
-  const { edge, simulator } = await simulated(t, { agents: 3, workers: 0 }, { settings })
+  const { edge, simulator } = await simulated(t, { agents: 3, workers: 0 }, { settings, times: NOTHING_IS_LATE })
   let recover: () => void = () => undefined
   const busyUntil = new Promise<void>((resolve) => {
     recover = resolve
