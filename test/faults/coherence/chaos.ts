@@ -132,7 +132,10 @@ export const worstHour: Readonly<Record<string, Fault>> = {
 
 /** Time for all replicas to read what the last write has invalidated. */
 const QUIET_MS = 2500
-/** Share of the faults of the worst hour in which the latest writes are not read before, and callers go on writing. */
+/**
+ * Share of the faults of the worst hour that begin with the response to a write, whose value nothing stored has yet, and in
+ * which callers go on writing.
+ */
 const LOUD = 0.4
 
 export function startChaos(options: ChaosOptions): Chaos {
@@ -147,8 +150,13 @@ export function startChaos(options: ChaosOptions): Chaos {
     // Every fault is injected once before any is repeated.
     const [name, fault] = entries[turn] ?? random.of(entries)
     turn += 1
-    isQuiet = options.hasQuiet === true && name in worstHour && !random.chance(LOUD)
+    const isWorst = options.nodes !== undefined && name in worstHour
+    isQuiet = options.hasQuiet === true && isWorst
     if (isQuiet) await wait(QUIET_MS)
+    if (isWorst && (!isQuiet || random.chance(LOUD))) {
+      isQuiet = false
+      await options.load.write(random.of(options.replicas).url)
+    }
     await fault(options, wait)
     isQuiet = false
     made[name] = (made[name] ?? 0) + 1

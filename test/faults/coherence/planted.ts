@@ -16,13 +16,18 @@ export const worstHourPlanted: Readonly<
   Record<string, { readonly chaos: string } | Pick<RunOptions, 'links' | 'writesInFaults'>>
 > = {
   'old in an outage': { chaos: 'nodes refuse' },
+  'old computed rows in an outage': { chaos: 'nodes refuse' },
   'no mark without Redis': { links: 'partition' },
   'no mark of computed reads': { links: 'partition', writesInFaults: true },
   'own writes forgotten without Redis': { links: 'partition' },
 }
 
 /** Those of responses that are computed. */
-export const ofSnapshots: readonly string[] = ['no snapshot epochs', 'no mark of computed reads']
+export const ofSnapshots: readonly string[] = [
+  'no snapshot epochs',
+  'old computed rows in an outage',
+  'no mark of computed reads',
+]
 
 /** `no bypass` is not among them: there, the upstream ignores the header. */
 export const planted = {
@@ -36,6 +41,11 @@ export const planted = {
       noCompare(store, ({ stored }) => stored.kind === 'snapshot'),
     ),
   'old in an outage': (store) => over(store, noCompareInOutage(store)),
+  'old computed rows in an outage': (store) =>
+    over(
+      store,
+      noCompareInOutage(store, ({ kind }) => kind === 'snapshot'),
+    ),
   'no mark without Redis': (store) => over(store, noMark(store)),
   'no mark of computed reads': (store) => over(store, noMark(store)),
   'own writes forgotten without Redis': (store) => over(store, noOwnWrites(store)),
@@ -105,13 +115,19 @@ function noCompare(store: CacheStore, only?: (entry: NewEntry) => boolean): Part
   }
 }
 
-/** Serves every response that was found here after its lifetime while no node answers, whatever its epochs are now. */
-function noCompareInOutage(store: CacheStore): Partial<CacheStore> {
+/**
+ * Serves every response that was found here after its lifetime while no node answers, whatever its epochs are now. `only`:
+ * which of them.
+ */
+function noCompareInOutage(
+  store: CacheStore,
+  only: (response: StoredRead) => boolean = () => true,
+): Partial<CacheStore> {
   const known = new Map<string, { readonly response: StoredRead; readonly fetchedAt: number }>()
   return {
     async lookup(key, tags): Promise<Lookup> {
       const lookup = await store.lookup(key, tags)
-      if (lookup.kind === 'hit')
+      if (lookup.kind === 'hit' && only(lookup.response))
         known.set(key, { response: lookup.response, fetchedAt: performance.now() - lookup.age })
       const own = known.get(key)
       if (lookup.kind !== 'miss' || own === undefined) return lookup
