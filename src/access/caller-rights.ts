@@ -73,7 +73,7 @@ export class CallerRights {
     const allowed = allowedIn(policies)
     if (before.kind !== 'unavailable' && !before.epochs.fenced) {
       const stored = bytesOf({ allowed }, this.#options.lifetime)
-      void this.#options.store.store({ key, tags, epochs: before.epochs, stored }).catch(() => undefined)
+      void this.#options.store.store({ key, tags, epochs: before.epochs, stored })?.catch(() => undefined)
     }
     return allowed
   }

@@ -15,6 +15,7 @@ import type { ReplicationLag } from './replication-lag.ts'
 import { isStorable } from './storable.ts'
 import type { CacheStore } from './stores/contract.ts'
 import { epochsText } from './stores/epochs.ts'
+import type { StaleTimes } from './stores/local-entries.ts'
 
 /** What the parts of the cache share. */
 export interface CachePorts {
@@ -65,8 +66,8 @@ export type FetchResult = { readonly collapsed?: true } & (
 
 interface Fetched {
   readonly result: FetchResult
-  /** Resolves when the store has processed the response. Absent: it is not stored. */
-  readonly storing?: Promise<void>
+  /** Resolves when the store has processed the response; `done`: it has. Absent: it is not stored. */
+  readonly storing?: Promise<void> | 'done'
 }
 
 /** A response waits at most this long to be stored, so that the next request finds it. */
@@ -163,22 +164,37 @@ export async function storeResponse(
   const freshFor = isOfNodes ? lifetimes.ttl - initialAge : Math.min(lifetimes.ttl, partsFreshFor)
   const age = fetchTime + initialAge
   const stale = { stale: staleRuleOf(policy, errorNumberOf(response)) }
-  const times = { ttl: age + freshFor, ...staleTimesOf(stale, lifetimes, fetchTime), fetchTime }
-  const stored: StoredRead = { ...(await contentOf(response)), ...times, clusterStatus }
+  const times = staleTimesOf(stale, lifetimes, fetchTime)
+  const stored = await storedOf(response, { ...times, ttl: age + freshFor, fetchTime, clusterStatus })
   const result = { kind: 'cacheable', response, entry: { response: stored, age } } as const
   if (epochs === undefined || freshFor <= 0) return { result }
   const entry = { key, tags, epochs, stored, initialAge, info, isLocal }
-  return { result, storing: ports.store.store(onSent === undefined ? entry : { ...entry, onSent }) }
+  return { result, storing: ports.store.store(onSent === undefined ? entry : { ...entry, onSent }) ?? 'done' }
 }
 
-/** Returns what is stored of a response besides its times. */
-async function contentOf(response: CacheableResponse) {
+type ReadTimes = StaleTimes & Pick<StoredRead, 'ttl' | 'fetchTime' | 'clusterStatus'>
+
+/** Written out: to spread the times of each response takes several times its memory. */
+async function storedOf(response: CacheableResponse, times: ReadTimes): Promise<StoredRead> {
   const { body } = response
-  if (response.kind === 'snapshot') return { kind: response.kind, body, rowBytes: response.origin.rowBytes } as const
-  const { status, errorNumber } = response
-  const contentType = isProblem(response) ? PROBLEM_TYPE : ''
-  const etag = await etagOf(body)
-  return { kind: 'response', status, errorNumber, contentType, body, etag, forms: new StoredForms() } as const
+  if (response.kind === 'snapshot') return { ...times, kind: response.kind, body, rowBytes: response.origin.rowBytes }
+  return {
+    kind: 'response',
+    status: response.status,
+    errorNumber: response.errorNumber,
+    contentType: isProblem(response) ? PROBLEM_TYPE : '',
+    body,
+    etag: await etagOf(body),
+    forms: new StoredForms(),
+    ttl: times.ttl,
+    staleWhileRevalidate: times.staleWhileRevalidate,
+    staleIfError: times.staleIfError,
+    staleInOutage: times.staleInOutage,
+    staleWithoutRedis: times.staleWithoutRedis,
+    staleWhileHot: times.staleWhileHot,
+    fetchTime: times.fetchTime,
+    clusterStatus: times.clusterStatus,
+  }
 }
 
 function unstoredResult(response: ReadResponse): FetchResult {
@@ -216,10 +232,16 @@ function nodeRequest(ports: CachePorts, context: ReadContext, lookup: Lookup, la
 }
 
 /** Waits a short time for the store, so that a slow store does not delay the response. */
-export async function awaitStore({ result, storing }: Fetched): Promise<FetchResult> {
+export function awaitStore({ result, storing }: Fetched): FetchResult | Promise<FetchResult> {
   if (storing === undefined) return result
-  const stored = storing.then(() => ({ ...result, stored: true as const }))
-  return withTimeout(stored, MAX_STORING_WAIT_MS, result)
+  const stored = { ...result, stored: true as const }
+  return storing === 'done'
+    ? stored
+    : withTimeout(
+        storing.then(() => stored),
+        MAX_STORING_WAIT_MS,
+        result,
+      )
 }
 
 /** Returns the milliseconds within which a stored response must have arrived; `undefined`: it may also be stale. */

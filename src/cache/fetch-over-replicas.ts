@@ -35,7 +35,7 @@ export async function fetchOverReplicas(
     if (!isMissing) lookup = await ports.store.lookup(target.key, target.tags)
     const found = storedMeanwhile(lookup, known)
     if (lock.held) {
-      let storing: Promise<void> | undefined
+      let storing: Promise<void> | 'done' | undefined
       try {
         if (found !== undefined) return found
         // Replicas that wait for the lock look the response up when it is released: behind the response, in one write.
@@ -43,7 +43,8 @@ export async function fetchOverReplicas(
         storing = fetched.storing
         return await awaitStore(fetched)
       } finally {
-        void Promise.resolve(storing).then(() => lock.release())
+        if (storing instanceof Promise) void storing.then(() => lock.release())
+        else void lock.release()
       }
     }
     if (found !== undefined) return found

@@ -46,11 +46,11 @@ export async function fetchOrServeStale(path: ReadPath, context: ReadContext, at
   // It may fail after a stale response was served.
   fetching.catch(() => undefined)
   const hasStale = lookup.kind === 'hit' || target.policy.rows !== undefined
-  const patience = path.ports.waitForRead(request, 0) + lateAfter(lookup)
   let tried: StaleReason | undefined
   // A part of a joined response that is refreshed must be fresh, so its fetch may take long.
   if (hasStale && request.reuse === 'allowed') {
     const known = knownFailure(path, context)
+    const patience = path.ports.waitForRead(request, 0) + lateAfter(lookup)
     const reason = known ?? (await failureOf(withTimeout(fetching, patience, 'late' as const)))
     const stale = reason === undefined ? undefined : await findStale(path, context, reason)
     if (stale !== undefined) return stale

@@ -29,8 +29,10 @@ export function compileReadTags(
     const node = nodeOf(request)
     // The part of one node in a joined response is data of that node, not of the master.
     const values = { request, master: node ?? master }
-    const nodeTags = node === undefined ? [] : [`node:${node}`, 'node:*']
-    return [...new Set([...fixed, ...tags.flatMap((tag) => expand(tag, values)), ...nodeTags])]
+    const found = new Set(fixed)
+    for (const tag of tags) for (const each of expand(tag, values)) found.add(each)
+    if (node !== undefined) found.add(`node:${node}`).add('node:*')
+    return [...found]
   }
 }
 
@@ -83,7 +85,7 @@ const MAX_VALUES_PER_PLACE = 50
  * meaning.
  */
 function expand(template: Tag, values: TemplateValues): readonly Tag[] {
-  const [, before = '', place, after = ''] = FIRST_PLACE.exec(template) ?? []
+  const [, before = '', place, after = ''] = (template.includes('{') && FIRST_PLACE.exec(template)) || []
   if (place === undefined) return [template]
   const found = valuesOf(place, values, true)
   const chosen = found.length > MAX_VALUES_PER_PLACE ? ['*'] : found

@@ -28,7 +28,8 @@ export interface EpochStore<Of extends StoredBytes = StoredBytes, Key extends st
   lookup(key: Key, tags: readonly Tag[]): Lookup<Of> | Promise<Lookup<Of>>
   /** As `lookup`, in the memory of this process alone; `undefined`: there are no valid ones there. */
   lookupLocal(key: Key, tags: readonly Tag[]): Lookup<Of> | undefined
-  store(entry: NewEntry<Of, Key>): Promise<void>
+  /** Returns undefined if the entry was processed at once. */
+  store(entry: NewEntry<Of, Key>): Promise<void> | undefined
 }
 
 /**

@@ -101,9 +101,14 @@ export class EpochTable {
   }
 
   of(key: string, tags: readonly Tag[]): TagEpochs {
-    const epochs = [...tags, keyTag(key)].map((tag) => this.#epochs.get(tag)?.text ?? INITIAL_EPOCH)
-    const fenced = tags.some((tag) => this.#isFenced(tag))
-    return { ...withKeyEpoch({ generation: this.#generation, epochs, fenced }), readAt: this.#elapsed() }
+    const epochs: string[] = []
+    let fenced = false
+    for (const tag of tags) {
+      const epoch = this.#epochs.get(tag)?.text ?? INITIAL_EPOCH
+      epochs.push(epochs.length === 0 ? `${epoch}/${this.#epochs.get(keyTag(key))?.text ?? INITIAL_EPOCH}` : epoch)
+      if (this.#fences.size > 0) fenced ||= this.#isFenced(tag)
+    }
+    return { generation: this.#generation, epochs, fenced, readAt: this.#elapsed() }
   }
 
   peekOf(key: string, tags: readonly Tag[]): TagEpochs {

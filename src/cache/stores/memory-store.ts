@@ -68,20 +68,21 @@ class MemoryCache implements CacheStore, CacheIndex, EpochStore {
     return entry === undefined ? this.#lookUpOutdated(key, tags, now, 0) : localLookup(entry, now)
   }
 
-  readonly store = async (entry: NewEntry<StoredBytes>): Promise<void> => {
+  readonly store = (entry: NewEntry<StoredBytes>): Promise<void> | undefined => {
     const { key, tags, info } = entry
-    if (compareEpochs(entry.epochs, this.#epochs.of(key, tags)) !== 'same') return
-    if (!this.#entries.put(key, toLocalEntry(entry, this.#elapsed())) || info === undefined) return
-    const keys = this.#keysByGroup.get(info.group)
-    if (keys === undefined) this.#keysByGroup.set(info.group, new Set([key]))
-    else keys.add(key)
+    const isCurrent = compareEpochs(entry.epochs, this.#epochs.of(key, tags)) === 'same'
+    const isStored = isCurrent && this.#entries.put(key, toLocalEntry(entry, this.#elapsed()))
+    if (!isStored || info === undefined) return undefined
+    const keys = this.#keysByGroup.get(info.group) ?? new Set()
+    this.#keysByGroup.set(info.group, keys.add(key))
+    return undefined
   }
 
   readonly acquireFetchLock: CacheStore['acquireFetchLock'] = (key, { epochs }) =>
-    this.#lock(`${key} ${epochs.join(' ')}`)
+    this.#lock(`${key} ${epochs.join(' ')}`, this.#entries.entryOf(key) === undefined)
   readonly acquireWriteLock: AcquireWriteLock = (name) => this.#lock(`write ${name}`)
 
-  async #lock(name: string): Promise<Lock> {
+  async #lock(name: string, isMissing = false): Promise<Lock> {
     const settled = this.#locks.get(name)
     if (settled !== undefined) return { held: false, settled }
     let settle = () => {}
@@ -91,6 +92,7 @@ class MemoryCache implements CacheStore, CacheIndex, EpochStore {
     this.#locks.set(name, lock)
     return {
       held: true,
+      isMissing,
       release: async () => {
         // A second release must not remove the lock of the next holder.
         if (this.#locks.get(name) === lock) this.#locks.delete(name)
