@@ -6,6 +6,9 @@ import { type CooperativeTask, isTurnOver, PAUSE, selectFirst } from '../core/tu
 import { isLongRow, type Rows, rangeOf, UnreadableRowsError } from './rows.ts'
 import { compareSortKeys, type SortKeyReader, type SortKeys } from './sort-keys.ts'
 
+/** Sorting more rows at once would block the event loop. */
+const MAX_SORTED_AT_ONCE = 2000
+
 /** One input of a merge cannot be read; the others can be merged without it. */
 export class InputError extends Error {
   readonly input: number
@@ -137,6 +140,7 @@ export function* sortRows(rows: RowStream, sign: 1 | -1, count: number): Coopera
     next = nextOf(rows)
   }
   const compare = (a: RowRef, b: RowRef) => sign * compareSortKeys(a.keys, b.keys)
+  if (all.length <= MAX_SORTED_AT_ONCE) return all.sort(compare).values()
   const sorted = yield selectFirst(all, (row) => row, compare, count)
   return (sorted as { readonly first: readonly RowRef[] }).first.values()
 }
