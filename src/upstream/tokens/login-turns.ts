@@ -2,6 +2,7 @@
  * When logins at one node are sent: few at once, two of an account with a pause in between, and none that the limits on failed
  * logins forbid.
  */
+import type { CancelSignal } from '../../core/cancellation.ts'
 import { isRelease5 } from '../../core/node-call.ts'
 import { Semaphore } from '../../core/semaphore.ts'
 import type { ClusterSettings } from '../options.ts'
@@ -20,6 +21,13 @@ export interface LoginTurnOptions extends LoginOptions, Pick<ClusterSettings, 'l
   sleep(ms: number): Promise<void>
   /** Returns the release of the node; `undefined`: not known. */
   readonly release: () => string | undefined
+}
+
+/** What limits the wait for a login. */
+export interface Patience {
+  /** Milliseconds; Infinity: no limit. */
+  readonly remaining: number
+  readonly signal: CancelSignal
 }
 
 /** A login costs a node 130 ms of CPU in its only login process. More at once would only wait there. */

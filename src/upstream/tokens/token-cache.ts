@@ -3,7 +3,6 @@
  * for a short time, so that the calls which follow do not repeat it.
  */
 import { LRUCache } from 'lru-cache'
-import type { CancelSignal } from '../../core/cancellation.ts'
 import { isRelease5 } from '../../core/node-call.ts'
 import { withTimeout } from '../../core/timing.ts'
 import { ABANDONED } from '../abandoned-calls.ts'
@@ -11,19 +10,12 @@ import { notSent } from '../call.ts'
 import type { ClusterSettings } from '../options.ts'
 import type { LoginSource } from './failed-logins.ts'
 import { type Account, failureOf, isRefusal, type LoginFailure, type LoginResult } from './login.ts'
-import { blocked, type LoginTurnOptions, LoginTurns } from './login-turns.ts'
+import { blocked, type LoginTurnOptions, LoginTurns, type Patience } from './login-turns.ts'
 import type { Token } from './token.ts'
 
 export interface TokenCacheOptions extends LoginTurnOptions, Pick<ClusterSettings, 'hasEndedToken' | 'log'> {
   /** Called when the node has issued a token. */
   readonly onLogin: () => void
-}
-
-/** What limits the wait for a login. */
-export interface Patience {
-  /** Milliseconds; Infinity: no limit. */
-  readonly remaining: number
-  readonly signal: CancelSignal
 }
 
 interface PendingLogin {

@@ -5,8 +5,9 @@
 import type { NodeCall, NodeFailure, NodeResult } from '../../core/node-call.ts'
 import { ANONYMOUS, notSent } from '../call.ts'
 import type { Account, AccountOf, LoginFailure, LoginResult } from './login.ts'
+import type { Patience } from './login-turns.ts'
 import type { Token } from './token.ts'
-import { type Patience, TokenCache, type TokenCacheOptions } from './token-cache.ts'
+import { TokenCache, type TokenCacheOptions } from './token-cache.ts'
 
 interface TokenCallOptions extends TokenCacheOptions {
   /** Returns the account of a call, by the credentials in use now. */
