@@ -18,12 +18,11 @@ import {
   type AgentOwner,
   type AgentOwnerMap,
   createOwnerLookup,
-  createOwnerUnknownError,
   MANAGER_AGENT_ID,
-  MasterNotReadyError,
   type OwnerLookupPorts,
 } from './owner-lookup.ts'
 import { OwnerTable, type OwnerTablePorts } from './owner-table.ts'
+import { createOwnerUnknownError, passNotReady } from './owner-unknown.ts'
 
 /** By agent id: the name of the node to call, or the error 931 with the reason why there is none. */
 export type NodeByAgent = Pick<ReadonlyMap<string, string | EdgeError>, 'get' | 'keys'>
@@ -99,21 +98,6 @@ function nodeOrThrow(node: string | EdgeError): string {
 interface ForwardToOwnerPorts {
   readonly owners: Pick<AgentOwners, 'ownerOf' | 'verifiedOwner'>
   readonly forward: Handler
-}
-
-/**
- * Returns a handler that responds as the master does while it is not ready and `handler` needs it to find owners. Clients
- * wait until that error is over.
- */
-export function passNotReady<R extends EdgeRequest>(handler: Handler<R>): Handler<R> {
-  return async (request) => {
-    try {
-      return await handler(request)
-    } catch (error) {
-      if (error instanceof MasterNotReadyError) return error.response
-      throw error
-    }
-  }
 }
 
 /** Returns the handler of endpoints for one agent. Throws 1701 and 931 as `AgentOwners` does, else as `forward` does. */

@@ -1,18 +1,19 @@
 /** The header `Cluster-Status`. */
+import { type CacheDetail, formatDetail } from '../core/cache.ts'
+import type { PartError } from './node-part.ts'
 
-/** One member of `Cluster-Status`. */
-export interface NodeOutcome {
-  readonly node: string
-  /** Everything came from the cache; otherwise `rtt` is the time that the node took. */
-  readonly isHit: boolean
-  /** Milliseconds. */
-  readonly rtt?: number
-  readonly detail?: string
-  /** An error type of RFC 9209. */
-  readonly error?: string
-  readonly receivedStatus?: number
-  /** Rows on this page, or agents of a write that the node has carried out; absent if the node did nothing. */
-  readonly rows?: number
+/** What one node contributed to a joined response, and why it failed. */
+export interface NodeEntry {
+  readonly errors: PartError[]
+  parts: number
+  hits: number
+  /** Milliseconds until the last part that did not come from the cache. */
+  rtt: number
+  /** Rows on this page, or agents of a write that the node has carried out; absent if the report counts none. */
+  rows: number | undefined
+  total: number
+  stale?: CacheDetail
+  detail?: string
 }
 
 /** Clients and load balancers accept 16 kB of headers. `failed_nodes` names every failed node regardless of this limit. */
@@ -26,24 +27,24 @@ const MAX_CLUSTER_STATUS_CHARACTERS = 12_000
  *
  * @example master;rtt=12;rows=40, worker-1;error=connection_refused, worker-2;hit;rows=3
  */
-export function formatClusterStatus(nodes: readonly NodeOutcome[]): string {
+export function formatClusterStatus(nodes: readonly (readonly [string, NodeEntry])[]): string {
   let text = ''
-  for (const [at, node] of nodes.entries()) {
-    const next = `${at === 0 ? '' : ', '}${formatMember(node)}`
+  for (const [at, [node, entry]] of nodes.entries()) {
+    const next = `${at === 0 ? '' : ', '}${formatMember(node, entry)}`
     if (text.length + next.length > MAX_CLUSTER_STATUS_CHARACTERS) return `${text}, *;omitted=${nodes.length - at}`
     text += next
   }
   return text
 }
 
-function formatMember({ node, isHit, rtt, detail, error, receivedStatus, rows }: NodeOutcome): string {
+function formatMember(node: string, { errors: [error], parts, hits, rtt, rows, stale, detail }: NodeEntry): string {
   let text = serializeItem(node)
-  if (isHit) text += ';hit'
-  if (rtt !== undefined) text += `;rtt=${Math.max(0, Math.round(rtt))}`
-  if (error !== undefined) text += `;error=${error}`
-  if (receivedStatus !== undefined) text += `;received-status=${receivedStatus}`
-  if (detail !== undefined) text += `;detail=${serializeItem(detail)}`
-  if (rows !== undefined) text += `;rows=${rows}`
+  if (parts > 0) text += hits === parts ? ';hit' : `;rtt=${Math.max(0, Math.round(rtt))}`
+  if (error !== undefined) text += `;error=${error.proxyError}`
+  if (error?.response !== undefined) text += `;received-status=${error.response.status}`
+  const shown = error?.response === undefined ? (detail ?? (stale && formatDetail(stale))) : String(error.code)
+  if (shown !== undefined) text += `;detail=${serializeItem(shown)}`
+  if (parts > 0 && rows !== undefined) text += `;rows=${rows}`
   return text
 }
 

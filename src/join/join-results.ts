@@ -2,7 +2,7 @@
  * The handlers of writes and checks on many nodes that do not distribute them by themselves. Each node is called for its
  * own share, calls are never repeated, and the response always names the nodes that did not act.
  */
-import type { MergeRule, ReadEndpoint, WriteEndpoint } from '../contracts/endpoint.ts'
+import type { ReadEndpoint, WriteEndpoint } from '../contracts/endpoint.ts'
 import { parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView } from '../core/node-call.ts'
@@ -10,10 +10,11 @@ import { type EdgeRead, type EdgeWrite, fieldsOf, type Handler } from '../core/r
 import type { EdgeResponse } from '../core/response.ts'
 import { traceSync } from '../core/traced.ts'
 import { ownField, ownText } from '../core/values.ts'
-import { type AgentOwners, passNotReady } from './agent-owners.ts'
+import type { AgentOwners } from './agent-owners.ts'
 import type { IsDistributing } from './joined-read.ts'
 import { callNode, createResponse, type NodeOutcome, respondWithError, respondWithRefusal } from './node-outcome.ts'
 import { NodeReport, originWith } from './node-report.ts'
+import { passNotReady } from './owner-unknown.ts'
 import { callOwners } from './rules/affected.ts'
 
 interface JoinWritesPorts {
@@ -40,21 +41,15 @@ interface JoinVerdictsPorts {
 export function joinWrites(ports: JoinWritesPorts): Handler<EdgeWrite> {
   return passNotReady(async (request) => {
     const { target, path } = request.endpoint
-    const rule = target.kind === 'everyNode' || target.kind === 'agentOwners' ? target.merge : 'collection'
-    if (rule === 'collection' || rule === 'verdict') throw new Error(`${path} has no results of writes to join`)
     // A client that leaves must not end the write on some of the nodes only.
     request.client.presence?.pin?.()
-    return JOIN_BY_RULE[rule](ports, request)
+    if (target.kind === 'everyNode' && target.merge === 'message') return callAllNodes(ports, request)
+    if (target.kind !== 'agentOwners') throw new Error(`${path} has no results of writes to join`)
+    if (target.ids === 'group') return restartGroup(ports, request)
+    const ids = idsOf(request)
+    return callOwners(ports, request, ids, await ports.owners.verifiedOwners(ids, request))
   })
 }
-
-/** How the results of each merge rule are requested; reads have the other rules. */
-const JOIN_BY_RULE: Readonly<
-  Record<
-    Exclude<MergeRule, 'collection' | 'verdict'>,
-    (ports: JoinWritesPorts, request: EdgeWrite) => Promise<EdgeResponse>
-  >
-> = { message: callAllNodes, affected: restart }
 
 /** Returns the handler of checks for distribution mode `edge`. */
 export function joinVerdicts({ read, view, endpoints: { validation } }: JoinVerdictsPorts): Handler<EdgeRead> {
@@ -88,13 +83,6 @@ async function callAllNodes(ports: JoinWritesPorts, request: EdgeWrite): Promise
   return traceSync(request.trace, 'merge', () => mergeMessages(outcomes, report))
 }
 
-async function restart(ports: JoinWritesPorts, request: EdgeWrite): Promise<EdgeResponse> {
-  const { target } = request.endpoint
-  return target.kind === 'agentOwners' && target.ids === 'group'
-    ? restartGroup(ports, request)
-    : restartAgents(ports, request, idsOf(request))
-}
-
 /** The error of the manager for a group that does not exist. */
 const NO_SUCH_GROUP = 1710
 
@@ -113,14 +101,6 @@ async function restartGroup(ports: JoinWritesPorts, request: EdgeWrite): Promise
   if (ids.length === 0) throw new EdgeError(1750)
   const byIds = { ...request, endpoint: ports.endpoints.restart, params: {}, query: {} }
   return callOwners(ports, byIds, ids, found.nodes)
-}
-
-async function restartAgents(
-  ports: JoinWritesPorts,
-  request: EdgeWrite,
-  ids: readonly string[],
-): Promise<EdgeResponse> {
-  return callOwners(ports, request, ids, await ports.owners.verifiedOwners(ids, request))
 }
 
 /** Returns the ids of the body, a list or a text with commas, without duplicates. */

@@ -9,7 +9,7 @@ import type { ClusterView } from '../core/node-call.ts'
 import type { Caller, EdgeRead, Handler, RequestClient } from '../core/request.ts'
 import { type Deadline, startDeadline, systemClock, type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import type { AgentOwners } from './agent-owners.ts'
-import { type FetchNodePart, fetchPart } from './node-part.ts'
+import { type FetchNodePart, receivePart } from './node-part.ts'
 import { NodeReport } from './node-report.ts'
 
 export interface JoinCollectionsPorts {
@@ -49,7 +49,7 @@ export function startJoinedRead(joined: EdgeRead, ports: JoinCollectionsPorts): 
   const nodes = ports.view.nodes().map(({ name }) => name)
   const report = new NodeReport(nodes, fanOut.startedAt)
   const fetchAndRecord: FetchNodePart = async (node, part, deadline = fanOut.deadline) => {
-    const received = await fetchPart(ports.read, { ...part, client: fanOut, deadline }, request.client)
+    const received = await receivePart(ports.read, { ...part, client: fanOut, deadline }, request.client)
     if (received.ok) report.addPart(node, received)
     return received
   }

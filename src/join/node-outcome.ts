@@ -3,7 +3,7 @@ import { envelopeOf, isOutcomeUnknown, isUnfinished, parseBodyInTurns } from '..
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse, EnvelopeResponse, JoinedOrigin } from '../core/response.ts'
-import { fetchPart, type PartError, type ReceivedPart, toPartError } from './node-part.ts'
+import { type PartError, type ReceivedPart, receivePart, toPartError } from './node-part.ts'
 import { type NodeReport, originWith } from './node-report.ts'
 
 export interface NodeOutcome {
@@ -26,7 +26,7 @@ export async function callNode<R extends EdgeRequest>(
   node: string,
   request: R,
 ): Promise<NodeOutcome> {
-  const part = await fetchPart(namingFaults(handler, node), request, request.client)
+  const part = await receivePart(namingFaults(handler, node), request, request.client)
   if (!part.ok) {
     report.addError(node, part.error)
     return { node, error: part.error, isUnknown: mayHaveActed(part.error) }

@@ -45,7 +45,7 @@ type NodePart = ReceivedPart | { readonly ok: false; readonly error: PartError }
 export type FetchNodePart = (node: string, request: EdgeRead, deadline?: number) => Promise<NodePart>
 
 /** Rejects only if the client leaves. `client` is that of the joined request; the signal of `request` may end earlier. */
-export async function fetchPart<R extends EdgeRequest>(
+export async function receivePart<R extends EdgeRequest>(
   handler: Handler<R>,
   request: R,
   client: RequestClient,

@@ -1,28 +1,15 @@
 /** The node report of a joined response: what each node contributed, how old it is, and why nodes failed. */
-import { type CacheDetail, formatDetail, OUTAGE, WITHOUT_REDIS } from '../core/cache.ts'
+import { OUTAGE, WITHOUT_REDIS } from '../core/cache.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import type { NodeContribution } from '../core/events.ts'
 import { type Coverage, formatCoverage, type JoinedOrigin, type MadeOfParts, NO_PARTS } from '../core/response.ts'
-import { formatClusterStatus, type NodeOutcome } from './cluster-status.ts'
+import { formatClusterStatus, type NodeEntry } from './cluster-status.ts'
 import type { PartError, ReceivedPart } from './node-part.ts'
 
 /** A member of `failed_nodes`. */
 export interface FailedNode {
   readonly node: string
   readonly error: { readonly code: number; readonly message: string }
-}
-
-interface NodeEntry {
-  readonly errors: PartError[]
-  parts: number
-  hits: number
-  /** Milliseconds until the last part that did not come from the cache. */
-  rtt: number
-  /** Absent if the report counts none. */
-  rows: number | undefined
-  total: number
-  stale?: CacheDetail
-  detail?: string
 }
 
 export class NodeReport {
@@ -96,9 +83,14 @@ export class NodeReport {
   }
 
   get firstErrors(): readonly { readonly node: string; readonly error: PartError }[] {
-    const found: { readonly node: string; readonly error: PartError }[] = []
-    for (const [node, { errors }] of this.#nodes) if (errors[0] !== undefined) found.push({ node, error: errors[0] })
-    return found
+    return [...this.#nodes].flatMap(
+      ([
+        node,
+        {
+          errors: [error],
+        },
+      ]) => (error === undefined ? [] : [{ node, error }]),
+    )
   }
 
   get failedNodes(): readonly FailedNode[] {
@@ -144,21 +136,18 @@ export class NodeReport {
 
   /** The value of the header `Cluster-Status`. */
   get clusterStatus(): string {
-    const nodes = formatClusterStatus(this.#ofInvolved(toNodeStatus))
     const { coverage } = this
-    return [nodes, coverage ? formatCoverage(coverage) : ''].filter((member) => member !== '').join(', ')
+    const members = [formatClusterStatus(this.#involved), coverage ? formatCoverage(coverage) : '']
+    return members.filter((member) => member !== '').join(', ')
   }
 
   /** The same for metrics and the console. */
   get contributions(): readonly NodeContribution[] {
-    return this.#ofInvolved(toContribution)
+    return this.#involved.map(toContribution)
   }
 
-  #ofInvolved<T>(describe: (node: string, entry: NodeEntry) => T): readonly T[] {
-    const found: T[] = []
-    for (const [node, entry] of this.#nodes)
-      if (entry.parts + entry.errors.length > 0) found.push(describe(node, entry))
-    return found
+  get #involved(): readonly (readonly [string, NodeEntry])[] {
+    return [...this.#nodes].filter(([, { parts, errors }]) => parts + errors.length > 0)
   }
 
   #entryOf(node: string): NodeEntry {
@@ -177,25 +166,9 @@ function isKnownGap({ code }: PartError): boolean {
   return code === ROWS_NOT_REQUESTABLE
 }
 
-function toNodeStatus(node: string, entry: NodeEntry): NodeOutcome {
-  const { parts, hits, rtt, rows } = entry
+function toContribution([node, entry]: readonly [string, NodeEntry]): NodeContribution {
+  const { parts, hits, rtt, rows, total } = entry
   const [error] = entry.errors
-  const isHit = parts > 0 && hits === parts
-  const response = error?.response
-  const detail =
-    response === undefined ? (entry.detail ?? (entry.stale && formatDetail(entry.stale))) : String(error?.code)
-  return {
-    node,
-    isHit,
-    ...(parts > 0 && !isHit && { rtt }),
-    ...(error && { error: error.proxyError }),
-    ...(response && { receivedStatus: response.status }),
-    ...(detail !== undefined && { detail }),
-    ...(parts > 0 && rows !== undefined && { rows }),
-  }
-}
-
-function toContribution(node: string, { errors: [error], parts, hits, rtt, rows, total }: NodeEntry): NodeContribution {
   return {
     node,
     ...(parts > 0 && rows !== undefined && { rows, total }),

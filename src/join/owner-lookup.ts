@@ -1,17 +1,15 @@
-/**
- * Owners of agents as the master reports them: of all agents, of given agents, or of the members of a group. Owners that
- * the master cannot report are one error, 931.
- */
+/** Owners of agents as the master reports them: of all agents, of given agents, or of the members of a group. */
 
 import { MAX_LIMIT } from '../collections/request.ts'
 import type { ReadEndpoint } from '../contracts/endpoint.ts'
-import { isNotReadyError, OWNER_UNKNOWN, parseEnvelope } from '../core/envelope.ts'
+import { isNotReadyError, parseEnvelope } from '../core/envelope.ts'
 import { EdgeError } from '../core/errors.ts'
 import { nodeOfAgent } from '../core/node-call.ts'
 import { type Caller, createNoClient, type EdgeRead, type EdgeRequest, type Handler, NO_COST } from '../core/request.ts'
 import { cachedOf, type EdgeResponse } from '../core/response.ts'
 import { waitForJsonTurn } from '../core/turns.ts'
 import { ownField, ownText } from '../core/values.ts'
+import { createOwnerUnknownError, isErrorOfCaller, MasterNotReadyError } from './owner-unknown.ts'
 import { throwIfAbandoned } from './proxy-errors.ts'
 
 /** The node that an agent reports to. `unknown`: the agent has connected, but the master does not name its node. */
@@ -24,28 +22,6 @@ export type AgentOwnerMap = ReadonlyMap<string, AgentOwner>
 
 /** Every node is agent `000` to itself; clients mean the master by this id. */
 export const MANAGER_AGENT_ID = '000'
-
-const RETRY_AFTER_SECONDS = '5'
-
-/** Creates error 931. Headers of `cause` replace its own `Retry-After`. */
-export function createOwnerUnknownError(why: string, cause?: EdgeError): EdgeError {
-  const headers = { 'retry-after': RETRY_AFTER_SECONDS, ...cause?.headers }
-  return new EdgeError(OWNER_UNKNOWN, ` (${why})`, { headers, ...(cause && { cause }) })
-}
-
-export function isOwnerUnknownError(error: unknown): error is EdgeError {
-  return error instanceof EdgeError && error.code === OWNER_UNKNOWN
-}
-
-/** Error 931 because the master is not ready; `response` is what it answered. */
-export class MasterNotReadyError extends EdgeError {
-  readonly response: EdgeResponse
-
-  constructor(why: string, response: EdgeResponse) {
-    super(OWNER_UNKNOWN, ` (${why})`, { headers: { 'retry-after': RETRY_AFTER_SECONDS } })
-    this.response = response
-  }
-}
 
 export interface OwnerLookupPorts {
   readonly endpoints: {
@@ -189,8 +165,7 @@ async function send(call: EdgeRead, read: Handler<EdgeRead>): Promise<EdgeRespon
     return await read(call)
   } catch (error) {
     throwIfAbandoned(error, call.client)
-    if (!(error instanceof EdgeError)) throw error
-    if (error.code === 901 || error.code === 903) throw error
+    if (!(error instanceof EdgeError) || isErrorOfCaller(error)) throw error
     throw createOwnerUnknownError(error.message, error)
   }
 }

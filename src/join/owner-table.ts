@@ -1,8 +1,9 @@
 /** The owners of all agents, as the last list of agents has them. */
-import { EdgeError } from '../core/errors.ts'
+import type { EdgeError } from '../core/errors.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { withTimeout } from '../core/timing.ts'
-import { type AgentOwner, type AgentOwnerMap, isOwnerUnknownError, type OwnerLookup } from './owner-lookup.ts'
+import type { AgentOwner, AgentOwnerMap, OwnerLookup } from './owner-lookup.ts'
+import { isErrorOfCaller, isOwnerUnknownError } from './owner-unknown.ts'
 
 export interface OwnerTablePorts {
   readonly lookup: Pick<OwnerLookup, 'findAll'>
@@ -145,9 +146,4 @@ function setOwner(owners: Map<string, AgentOwner>, id: string, owner: AgentOwner
 
 function isSame(a: AgentOwner | undefined, b: AgentOwner | undefined): boolean {
   return a?.kind === 'node' && b?.kind === 'node' ? a.node === b.node : a?.kind === b?.kind
-}
-
-/** Wrong credentials and rate limits concern one caller only. */
-function isErrorOfCaller(error: unknown): boolean {
-  return error instanceof EdgeError && (error.code === 901 || error.code === 903)
 }

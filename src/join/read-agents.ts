@@ -11,7 +11,8 @@ import { withTimeout } from '../core/timing.ts'
 import { type AgentIndex, compareAgents, indexAgents, MAX_LISTED_AGENTS, type OwnedAgent } from './agent-index.ts'
 import type { JoinCollectionsPorts, JoinedRead } from './joined-read.ts'
 import { createPartError, type NodeRows, type PartError, toPartError } from './node-part.ts'
-import { type AgentOwnerMap, createOwnerUnknownError, MANAGER_AGENT_ID } from './owner-lookup.ts'
+import { type AgentOwnerMap, MANAGER_AGENT_ID } from './owner-lookup.ts'
+import { createOwnerUnknownError } from './owner-unknown.ts'
 import { throwIfAbandoned } from './proxy-errors.ts'
 
 const MAX_IDS_IN_MESSAGE = 10

@@ -43,7 +43,9 @@ export async function callOwners(
   const report = new NodeReport([...idsByNode.keys()], performance.now())
   const call = (node: string, own: readonly string[]) => callOwner(report, ports.forward, request, node, own)
   const sent = await Promise.all([...idsByNode].map(([node, own]) => call(node, own)))
-  return traceAsync(request.trace, 'merge', async () => mergeAffected(ids, [...sent.flat(), ...unsent], report))
+  return traceAsync(request.trace, 'merge', async () =>
+    runTask(mergeAffected(ids, [...sent.flat(), ...unsent], report)),
+  )
 }
 
 interface GroupedIds {
@@ -59,16 +61,14 @@ function* groupByNode(ids: readonly string[], nodes: NodeByAgent, view: ClusterV
   for (const id of ids) {
     const node = nodes.get(id) ?? master
     if (node instanceof EdgeError) unsent.push({ ids: [id], outcome: createUnsentOutcome(node) })
-    else addTo(idsByNode, node, id)
+    else {
+      const own = idsByNode.get(node) ?? []
+      own.push(id)
+      idsByNode.set(node, own)
+    }
     if (isTurnOver()) yield PAUSE
   }
   return { idsByNode, unsent }
-}
-
-function addTo(idsByNode: Map<string, string[]>, node: string, id: string): void {
-  const ids = idsByNode.get(node)
-  if (ids === undefined) idsByNode.set(node, [id])
-  else ids.push(id)
 }
 
 /** Calls of one node follow each other. After a call without a response, the rest is not sent. */
@@ -105,21 +105,13 @@ const ALL_RESTARTED = 'All selected agents were restarted'
 const SOME_NOT_RESTARTED = 'Some agents were not restarted'
 
 /** `ids`: the requested agents, each in one of the outcomes; the response has their order. */
-function mergeAffected(
-  ids: readonly string[],
-  byOwner: readonly OwnerOutcome[],
-  report: NodeReport,
-): EdgeResponse | Promise<EdgeResponse> {
-  const outcomes = byOwner.map(({ outcome }) => outcome)
-  if (!outcomes.some(({ part }) => part !== undefined)) return respondWithRefusal(outcomes, report)
-  return runTask(merge(ids, byOwner, report))
-}
-
-function* merge(
+function* mergeAffected(
   ids: readonly string[],
   byOwner: readonly OwnerOutcome[],
   report: NodeReport,
 ): CooperativeTask<EdgeResponse> {
+  const outcomes = byOwner.map(({ outcome }) => outcome)
+  if (!outcomes.some(({ part }) => part !== undefined)) return respondWithRefusal(outcomes, report)
   const failures = new Map<string, unknown>()
   for (const owner of byOwner) {
     const rows = yield* addFailures(failures, owner)
@@ -134,9 +126,7 @@ function* merge(
   }
   const msg = failed.length === 0 ? ALL_RESTARTED : SOME_NOT_RESTARTED
   const data = { msg, affected_agents: affected, ...(failed.length > 0 && { failed_ids: failed }) }
-  const body = (yield jsonInTurns({ error: 0, data })) as Buffer
-  const outcomes = byOwner.map(({ outcome }) => outcome)
-  return createResponse(body, outcomes, report)
+  return createResponse((yield jsonInTurns({ error: 0, data })) as Buffer, outcomes, report)
 }
 
 /**

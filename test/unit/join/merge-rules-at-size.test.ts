@@ -8,9 +8,9 @@ import {
   type Handler,
   nodeOf,
 } from '../../../src/core/request.ts'
-import { readFromOwners } from '../../../src/join/all-agents.ts'
 import { joinCollections } from '../../../src/join/join-collections.ts'
 import { joinVerdicts, joinWrites } from '../../../src/join/join-results.ts'
+import { readFromOwners } from '../../../src/join/read-from-owners.ts'
 import { bodyOf, edgeRequest, fields, success } from '../../support/edge-requests.ts'
 import { endpoints, isDistributing, names, view } from './three-nodes.ts'
 

@@ -1,39 +1,40 @@
 import t from 'tap'
 import { formatClusterStatus } from '../../../src/join/cluster-status.ts'
-import { fetchPart } from '../../../src/join/node-part.ts'
+import { receivePart } from '../../../src/join/node-part.ts'
 import { NodeReport } from '../../../src/join/node-report.ts'
 import { OF_NODE } from '../../../src/layouts/dialect.ts'
 import { edgeRequest } from '../../support/edge-requests.ts'
 import { storedResponse } from '../../support/stored-response.ts'
 
+const none = { errors: [], parts: 0, hits: 0, rtt: 0, rows: 0, total: 0 }
+const errorOf = (proxyError: string) => ({ code: 1017, message: '', proxyError })
+const response = { kind: 'envelope', status: 200, body: Buffer.from('{}'), errorNumber: 1017, origin: OF_NODE } as const
+
 t.test('Cluster-Status has one member per node, with parameters of RFC 9211 and RFC 9209', async (t) => {
   t.equal(
     formatClusterStatus([
-      { node: 'master', isHit: false, rtt: 12.4, rows: 40 },
-      { node: 'worker-1', isHit: false, error: 'connection_timeout' },
-      { node: 'worker-2', isHit: true, rows: 3 },
+      ['master', { ...none, parts: 2, hits: 1, rtt: 12.4, rows: 40 }],
+      ['worker-1', { ...none, errors: [errorOf('connection_timeout')] }],
+      ['worker-2', { ...none, parts: 1, hits: 1, rows: 3 }],
     ]),
     'master;rtt=12;rows=40, worker-1;error=connection_timeout, worker-2;hit;rows=3',
   )
 })
 
 t.test('names and details that are no tokens are quoted strings', async (t) => {
-  t.equal(formatClusterStatus([{ node: '9-lives', isHit: true, rows: 0 }]), '"9-lives";hit;rows=0')
-  t.equal(formatClusterStatus([{ node: '_x', isHit: true, rows: 0 }]), '"_x";hit;rows=0')
+  const hit = { ...none, parts: 1, hits: 1 }
+  t.equal(formatClusterStatus([['9-lives', hit]]), '"9-lives";hit;rows=0')
+  t.equal(formatClusterStatus([['_x', hit]]), '"_x";hit;rows=0')
+  t.equal(formatClusterStatus([['a', { ...hit, detail: 'K "é\n' }]]), 'a;hit;detail="K \\"??";rows=0')
   t.equal(
-    formatClusterStatus([
-      { node: 'a', isHit: false, error: 'http_protocol_error', receivedStatus: 200, detail: '1017 "é\n' },
-    ]),
-    'a;error=http_protocol_error;received-status=200;detail="1017 \\"??"',
+    formatClusterStatus([['a', { ...none, errors: [{ ...errorOf('http_protocol_error'), response }] }]]),
+    'a;error=http_protocol_error;received-status=200;detail="1017"',
   )
 })
 
 t.test('Cluster-Status has a maximum length; nodes beyond it are counted', async (t) => {
-  const nodes = Array.from({ length: 1000 }, (_, at) => ({
-    node: `n${at}`,
-    isHit: false,
-    error: 'destination_not_found',
-  }))
+  const failed = { ...none, errors: [errorOf('destination_not_found')] }
+  const nodes = Array.from({ length: 1000 }, (_, at) => [`n${at}`, failed] as const)
   const text = formatClusterStatus(nodes)
   t.ok(text.length < 12_100)
   const members = text.split(', ')
@@ -51,7 +52,7 @@ t.test('a joined collection is fresh no longer than the stored part that expires
     const hit = { kind: 'stored', response: stored, age: 5000, status: { hit: true } } as const
     const origin = timeLeft === undefined ? OF_NODE : hit
     const response = { kind: 'envelope', status: 200, body, errorNumber: 0, origin } as const
-    const part = await fetchPart(async () => response, request, request.client)
+    const part = await receivePart(async () => response, request, request.client)
     if (part.ok) report.addPart(node, part)
   }
   const freshFor = () => report.madeOf.partsFreshFor
@@ -69,7 +70,7 @@ t.test('parts of a joined collection may expire while others are fetched', async
   const body = Buffer.from('{"error":0,"data":{"items":[],"totalItems":0}}')
   const stored = storedResponse(body, { ttl: 20, fetchTime: 0 })
   const origin = { kind: 'fetched', response: stored, age: 0, status: { stored: true }, from: OF_NODE } as const
-  const part = await fetchPart(
+  const part = await receivePart(
     async () => ({ kind: 'envelope', status: 200, body, errorNumber: 0, origin }),
     request,
     request.client,
@@ -101,7 +102,7 @@ t.test('a response of which one part is served without Redis is marked so, and n
     const status = { hit: true, ...(detail && { detail }) } as const
     const origin = { kind: 'stored', response: storedResponse(body, { ttl: 5000 }), age: 0, status } as const
     const response = { kind: 'envelope', status: 200, body, errorNumber: 0, origin } as const
-    const part = await fetchPart(async () => response, request, request.client)
+    const part = await receivePart(async () => response, request, request.client)
     if (part.ok) report.addPart(`w${at + 1}`, part)
   }
   t.match(report.madeOf, { mark: 'without-redis', completeness: 'partial' })
