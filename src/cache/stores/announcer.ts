@@ -4,13 +4,13 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
 import type { Tag } from '../../contracts/endpoint.ts'
 import { type RedisReply, TIMED_OUT } from '../../replicas/connection.ts'
 import { type OnStoreEvent, type RedisTimes, redisChannels, redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
 import { GENERATION, GENERATION_AGE, LEASES, NOW, script } from '../../replicas/scripts.ts'
-import type { KnownEpochs } from './epochs.ts'
+import type { Acknowledgements } from './acknowledgements.ts'
+import type { KnownEpochs } from './known-epochs.ts'
 
 /** A lease may last this many times longer by the clock of another machine. */
 const CLOCK_DRIFT = 1.05
@@ -29,6 +29,7 @@ export interface EpochChange {
 export interface AnnouncerOptions {
   readonly replica: RedisReplica
   readonly known: KnownEpochs
+  readonly acknowledgements: Acknowledgements
   readonly onEvent: OnStoreEvent
 }
 
@@ -38,7 +39,6 @@ export function lastLeaseOf({ lease }: RedisTimes): number {
 }
 
 export class Announcer {
-  readonly acknowledgements = new Acknowledgements()
   readonly #options: AnnouncerOptions
 
   constructor(options: AnnouncerOptions) {
@@ -93,7 +93,7 @@ export class Announcer {
 
   /** `value`: the reply of BUMP_EPOCHS. */
   async #waitForReplicas([generation, sequence, age, ...leases]: readonly (string | number)[]): Promise<void> {
-    const { replica, onEvent } = this.#options
+    const { replica, acknowledgements, onEvent } = this.#options
     const { elapsed, times } = replica
     // When Redis loses its data, registrations are lost at once, but local tiers are served until their leases expire.
     const unregisteredUntil = elapsed() + (times.lease - Number(age)) * CLOCK_DRIFT
@@ -101,7 +101,7 @@ export class Announcer {
     for (let at = 0; at < leases.length; at += 2) others.set(String(leases[at]), Number(leases[at + 1]) * CLOCK_DRIFT)
     others.delete(replica.id)
     const invalidation = { generation: String(generation), sequence: Number(sequence) }
-    if (!(await this.acknowledgements.wait(invalidation, others))) onEvent('unacknowledged')
+    if (!(await acknowledgements.wait(invalidation, others))) onEvent('unacknowledged')
     const left = unregisteredUntil - elapsed()
     if (left > 0) await sleep(left)
   }
@@ -153,50 +153,3 @@ for name, till in string.gmatch(redis.call('HGET', KEYS[1], 'r') or '', '([^=;]+
 end
 return out`,
 )
-
-/** A place in the sequence of invalidations. */
-interface Invalidation {
-  readonly generation: string
-  readonly sequence: number
-}
-
-/** More than the replicas that run at the same time. Each start of a process is another replica. */
-const MAX_REPLICAS = 1000
-
-/** The last invalidation that each replica acknowledged. It includes all before it: after a gap, replicas discard all. */
-class Acknowledgements {
-  readonly #last = new LRUCache<string, Invalidation>({ max: MAX_REPLICAS })
-  readonly #listeners = new Set<() => void>()
-
-  add(replica: string, sequence: number, generation: string): void {
-    this.#last.set(replica, { generation, sequence })
-    for (const listener of [...this.#listeners]) listener()
-  }
-
-  /**
-   * Resolves with true when all `others` have acknowledged the invalidation, with false when their leases at the time
-   * of the invalidation have expired. A later heartbeat cannot extend them: it arrives over the same channel, after
-   * the invalidation. `others`: replicas with the milliseconds left of their leases.
-   */
-  wait(invalidation: Invalidation, others: ReadonlyMap<string, number>): Promise<boolean> {
-    const isMissing = () => [...others.keys()].some((replica) => !this.#has(replica, invalidation))
-    if (!isMissing()) return Promise.resolve(true)
-    return new Promise((resolve) => {
-      const end = (isComplete: boolean) => {
-        clearTimeout(timer)
-        this.#listeners.delete(listener)
-        resolve(isComplete)
-      }
-      const listener = () => {
-        if (!isMissing()) end(true)
-      }
-      const timer = setTimeout(end, Math.max(...others.values()) + 1, false)
-      this.#listeners.add(listener)
-    })
-  }
-
-  #has(replica: string, { generation, sequence }: Invalidation): boolean {
-    const last = this.#last.get(replica)
-    return last !== undefined && last.generation === generation && last.sequence >= sequence
-  }
-}

@@ -5,7 +5,9 @@
 import { isObject, isStringArray, parseJson } from '../../core/values.ts'
 import { redisChannels, type StoreEvent } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
-import { isPurgeTag, type KnownEpochs } from './epochs.ts'
+import type { Acknowledgements } from './acknowledgements.ts'
+import { isPurgeTag } from './epochs.ts'
+import type { KnownEpochs } from './known-epochs.ts'
 
 interface Message {
   /** Generation, and sequence of invalidations. */
@@ -24,7 +26,7 @@ interface InvalidationSubscriberOptions {
   readonly replica: RedisReplica
   readonly known: KnownEpochs
   readonly onEvent: (event: StoreEvent) => void
-  readonly onAcknowledged: (replica: string, sequence: number, generation: string) => void
+  readonly acknowledgements: Acknowledgements
   readonly onLockReleased: (name: string) => void
   /** Another replica stored a newer response under this key. */
   readonly onReplaced: (key: string) => void
@@ -56,7 +58,7 @@ export class InvalidationSubscriber {
   #handle(message: unknown): void {
     if (!isMessage(message)) return
     if (message.a !== undefined) {
-      this.#options.onAcknowledged(message.a, Number(message.q), message.g)
+      this.#options.acknowledgements.add(message.a, Number(message.q), message.g)
     } else if (message.n !== undefined) {
       this.#follow(message, 0)
     } else if (message.tags !== undefined) {

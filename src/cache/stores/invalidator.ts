@@ -33,7 +33,7 @@ interface OwnFence {
 }
 
 export class Invalidator {
-  readonly announcer: Announcer
+  readonly #announcer: Announcer
   readonly #options: InvalidatorOptions
   readonly #fences = new Map<string, OwnFence>()
   readonly #renewal: NodeJS.Timeout
@@ -43,8 +43,8 @@ export class Invalidator {
   constructor(options: InvalidatorOptions) {
     const { replica } = options
     this.#options = options
-    this.announcer = new Announcer(options)
-    this.#renewal = setInterval(() => this.#setAgain(), replica.times.fenceLease / 3)
+    this.#announcer = new Announcer(options)
+    this.#renewal = setInterval(() => this.renewFences(), replica.times.fenceLease / 3)
     this.#renewal.unref()
     replica.heartbeat.onBeat(() => {
       if (replica.commands.isReady) void this.sendPending()
@@ -59,7 +59,7 @@ export class Invalidator {
     const limitOf = (wait: number) => (risksStaleReads ? Math.min(wait, lastLeaseOf(replica.times)) : wait)
     const id = randomUUID()
     this.#fences.set(id, { tags, expiresAt: Number.POSITIVE_INFINITY, state: 'set' })
-    const isSet = await this.announcer.announce({ bump: tags, fence: tags, id, lease }, limitOf(ms))
+    const isSet = await this.#announcer.announce({ bump: tags, fence: tags, id, lease }, limitOf(ms))
     if (!isSet && !risksStaleReads) {
       // Redis may have recorded the fence although its reply did not arrive.
       this.#liftLater(id, tags)
@@ -86,7 +86,7 @@ export class Invalidator {
   async invalidate(tags: readonly Tag[], soft: boolean): Promise<PurgeOutcome> {
     for (let at = 0; at < tags.length; at += TAGS_PER_COMMAND) {
       const bump = tags.slice(at, at + TAGS_PER_COMMAND)
-      if (await this.announcer.announce({ bump, soft }, STORE_WAIT_MS)) continue
+      if (await this.#announcer.announce({ bump, soft }, STORE_WAIT_MS)) continue
       this.#bumpLater(tags.slice(at))
       return 'pending'
     }
@@ -108,11 +108,6 @@ export class Invalidator {
     return isSent
   }
 
-  /** Redis has lost its data: it needs the fences of writes in progress again. */
-  onGenerationChange(): void {
-    this.#setAgain()
-  }
-
   close(): void {
     clearInterval(this.#renewal)
   }
@@ -132,7 +127,7 @@ export class Invalidator {
       const lease = Math.min(times.fenceLease, expiresAt - elapsed())
       changes.push(state === 'over' ? { bump: [], lift: tags, id } : { bump: tags, fence: tags, id, lease })
     }
-    const replies = await Promise.all(changes.map((change) => this.announcer.send(change, PENDING_WAIT_MS)))
+    const replies = await Promise.all(changes.map((change) => this.#announcer.send(change, PENDING_WAIT_MS)))
     if (!replies.every((reply) => reply.ok)) {
       this.#addPendingTags(bump)
       return false
@@ -153,7 +148,7 @@ export class Invalidator {
     if (fence === undefined) return true
     this.#fences.delete(id)
     const bump = [...new Set([...fence.tags, ...more])]
-    if (await this.announcer.announce({ bump, lift: fence.tags, id }, ms)) return true
+    if (await this.#announcer.announce({ bump, lift: fence.tags, id }, ms)) return true
     this.#liftLater(id, fence.tags)
     this.#bumpLater(bump)
     return false
@@ -162,10 +157,8 @@ export class Invalidator {
   #liftLater(id: string, tags: readonly Tag[]): void {
     this.#fences.delete(id)
     this.#fences.set(id, { tags, expiresAt: this.#leaseEnd(), state: 'over' })
-    let excess = [...this.#fences.values()].filter(({ state }) => state === 'over').length - MAX_PENDING_LIFTS
-    for (const [each, { state }] of this.#fences) {
-      if (excess > 0 && state === 'over' && this.#fences.delete(each)) excess -= 1
-    }
+    const over = [...this.#fences].filter(([, { state }]) => state === 'over')
+    for (const [oldest] of over.slice(0, -MAX_PENDING_LIFTS)) this.#fences.delete(oldest)
   }
 
   /** The outcome of the write is unknown: its tags stay fenced until the lease ends. */
@@ -194,7 +187,8 @@ export class Invalidator {
     return elapsed() + times.fenceLease
   }
 
-  #setAgain(): void {
+  /** Sends the fences of writes in progress again: their leases are to be renewed, or Redis has lost its data. */
+  renewFences(): void {
     const now = this.#options.replica.elapsed()
     for (const [id, fence] of this.#fences) {
       if (fence.expiresAt <= now) this.#fences.delete(id)

@@ -5,9 +5,10 @@ import type { CacheStoreState, IndexEntry } from '../../core/cache.ts'
 import type { CacheIndex } from '../../core/cache-index.ts'
 import type { Lookup, StoredBytes } from '../../core/stored-response.ts'
 import { systemClock, WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
-import { waitForTurn } from '../../core/turns.ts'
+import { inTurns } from '../../core/turns.ts'
 import type { AcquireWriteLock, CacheStore, EpochStore, Lock, NewEntry } from './contract.ts'
-import { compareEpochs, EpochTable, purgeTags } from './epochs.ts'
+import { EpochTable } from './epoch-table.ts'
+import { compareEpochs, purgeTags } from './epochs.ts'
 import { localLookup, lookupAt, measuresOf, toLocalEntry } from './local-entries.ts'
 import { LocalTier } from './local-tier.ts'
 
@@ -19,9 +20,6 @@ interface MemoryStoreOptions {
   /** Returns the milliseconds of a monotonic clock. */
   readonly elapsed?: () => number
 }
-
-/** Entries that are listed or removed between two turns of the event loop. */
-const ENTRIES_PER_PART = 1000
 
 export type MemoryStore = Pick<MemoryCache, keyof MemoryCache>
 
@@ -116,19 +114,12 @@ class MemoryCache implements CacheStore, CacheIndex, EpochStore {
     }
   }
 
-  /** Yields to the event loop regularly: there may be many entries. */
   readonly list: CacheIndex['list'] = async (group, onProgress) => {
     const listed: IndexEntry[] = []
-    let seen = 0
     for (const keys of this.#groups(group).values()) {
-      for (const key of [...keys]) {
-        seen += 1
-        if (seen % ENTRIES_PER_PART === 0) {
-          onProgress?.(listed)
-          await waitForTurn()
-        }
-        const row = this.#rowOf(key)
-        if (row !== undefined) listed.push(row)
+      for await (const part of inTurns([...keys])) {
+        onProgress?.(listed)
+        listed.push(...part.flatMap((key) => this.#rowOf(key) ?? []))
       }
     }
     return listed
@@ -148,11 +139,9 @@ class MemoryCache implements CacheStore, CacheIndex, EpochStore {
       }
       for (const key of keys) {
         if (rows.length >= limit) break
-        if (skip > 0) skip -= 1
-        else {
-          const row = this.#rowOf(key)
-          if (row !== undefined) rows.push(row)
-        }
+        const row = skip > 0 ? undefined : this.#rowOf(key)
+        skip = Math.max(0, skip - 1)
+        if (row !== undefined) rows.push(row)
       }
     }
     // Rows that were found outdated are removed by now.
@@ -185,9 +174,8 @@ class MemoryCache implements CacheStore, CacheIndex, EpochStore {
   /** Removes an entry that has expired or that a write has invalidated: it is never served again. */
   #rowOf(key: string): IndexEntry | undefined {
     const entry = this.#entries.entryOf(key)
-    if (entry === undefined) return undefined
+    if (entry?.info === undefined) return undefined
     const { info, tags, fetchedAt } = entry
-    if (info === undefined) return undefined
     if (compareEpochs(entry, this.#epochs.of(key, tags)) === 'changed') {
       this.#entries.delete(key)
       return undefined
@@ -201,11 +189,8 @@ class MemoryCache implements CacheStore, CacheIndex, EpochStore {
     for (const key of keys ?? []) this.#entries.delete(key)
     if (keys !== undefined) return
     const purged = [...this.#groups(group).values()].flatMap((keys) => [...keys])
-    for (const [at, name] of purged.entries()) {
-      // An entry that was stored meanwhile is newer than the purge.
-      this.#rowOf(name)
-      if ((at + 1) % ENTRIES_PER_PART === 0) await waitForTurn()
-    }
+    // An entry that was stored meanwhile is newer than the purge.
+    for await (const part of inTurns(purged)) for (const key of part) this.#rowOf(key)
   }
 
   /** Looks up what may have been invalidated softly. `hits`: how many to count if it is served. */

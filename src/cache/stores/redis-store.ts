@@ -1,23 +1,24 @@
 /** The store that all replicas share over Redis: one round trip for a lookup, none within the lease of the local tier. */
 
-import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../contracts/endpoint.ts'
 import type { CacheStoreState } from '../../core/cache.ts'
 import type { CacheIndex } from '../../core/cache-index.ts'
-import type { Lookup, StoredBytes, TagEpochs } from '../../core/stored-response.ts'
+import type { Lookup, StoredBytes } from '../../core/stored-response.ts'
 import { type OnStoreEvent, redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
-import { GENERATION, LEASES, NOW, script } from '../../replicas/scripts.ts'
+import { Acknowledgements } from './acknowledgements.ts'
 import type { AcquireWriteLock, CacheStore, EpochStore, NewEntry, SharedParts } from './contract.ts'
 import { createEntryCodec } from './entry-codec.ts'
-import { compareEpochs, KnownEpochs, keyTag, purgeTags, withKeyEpoch } from './epochs.ts'
-import type { InvalidationSequence } from './index-reader.ts'
+import { EpochReader } from './epoch-reader.ts'
+import { compareEpochs, purgeTags } from './epochs.ts'
 import { InvalidationSubscriber } from './invalidation-subscriber.ts'
 import { Invalidator } from './invalidator.ts'
-import { type LocalEntry, localLookup, lookupAt, toLocalEntry } from './local-entries.ts'
+import { KnownEpochs } from './known-epochs.ts'
+import { localLookup, toLocalEntry } from './local-entries.ts'
 import { LocalTier } from './local-tier.ts'
 import { fetchLockName, Locks, writeLockName } from './locks.ts'
 import { createRedisParts, RedisEntries } from './redis-entries.ts'
+import { RedisLookups } from './redis-lookups.ts'
 import { ResponseIndex } from './response-index.ts'
 
 export interface RedisStoreOptions {
@@ -41,20 +42,15 @@ export type RedisStore = Pick<RedisCache, keyof RedisCache>
 /** A miss that is older is looked up again under its fetch lock. */
 const MAX_LOOKUP_AGE_MS = 100
 
-/** `entry` is there for a hit. */
-interface TierLookup {
-  readonly lookup: Lookup
-  readonly entry?: LocalEntry | undefined
-}
-
 /** Its public functions are no methods, because callers pass single ones on. */
 class RedisCache implements CacheStore, CacheIndex, EpochStore {
   readonly parts: SharedParts
   readonly #replica: RedisReplica
   readonly #known: KnownEpochs
+  readonly #epochs: EpochReader
   readonly #local: LocalTier
   readonly #entries: RedisEntries
-  readonly #unsent = new Map<string, Promise<TierLookup>>()
+  readonly #lookups: RedisLookups
   readonly #index: ResponseIndex
   readonly #fetchLocks: Locks
   readonly #writeLocks: Locks
@@ -67,25 +63,28 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     const codec = createEntryCodec(encryptionKey)
     this.#replica = replica
     this.#known = known
+    this.#epochs = new EpochReader(replica, known)
     this.#local = new LocalTier({ maxBytes: localBytes, elapsed: replica.elapsed, epochs: known })
     this.#entries = new RedisEntries({ replica, codec, onEvent })
+    this.#lookups = new RedisLookups({ replica, epochs: this.#epochs, entries: this.#entries })
     this.parts = createRedisParts({ replica, codec, onEvent })
-    this.#index = new ResponseIndex({ replica, codec, readSequence: () => this.#readSequence() })
+    this.#index = new ResponseIndex({ replica, codec, epochs: this.#epochs })
     this.#fetchLocks = new Locks(replica, replica.bodies)
     this.#writeLocks = new Locks(replica, replica.commands)
+    const acknowledgements = new Acknowledgements()
     const invalidator = new Invalidator({
       replica,
       known,
+      acknowledgements,
       risksStaleReads: () => options.writesWithoutRedis?.() === 'sendAndRiskStaleReads',
       onEvent,
     })
     this.#invalidator = invalidator
-    const { acknowledgements } = invalidator.announcer
     new InvalidationSubscriber({
       replica,
       known,
+      acknowledgements,
       onEvent,
-      onAcknowledged: (by, sequence, generation) => acknowledgements.add(by, sequence, generation),
       onLockReleased: (name) => {
         this.#fetchLocks.released(name)
         this.#writeLocks.released(name)
@@ -99,7 +98,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
       restore: () => invalidator.sendPending(),
       onGenerationChange: () => {
         known.clear()
-        invalidator.onGenerationChange()
+        invalidator.renewFences()
       },
     })
   }
@@ -137,7 +136,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
   }
 
   async #lookupInRedis(key: string, tags: readonly Tag[]): Promise<Lookup> {
-    const { lookup, entry } = await this.#lookupShared(key, tags)
+    const { lookup, entry } = await this.#lookups.find(key, tags)
     if (entry !== undefined) {
       this.#local.put(key, entry)
       this.#index.countHit(key, entry.info?.group)
@@ -145,70 +144,10 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     return lookup
   }
 
-  /**
-   * Looks up an entry in one round trip. Equal lookups of one turn of the event loop share it: thousands of identical
-   * requests at once must not slow down Redis. It is sent after all of them have arrived, because the reply to an
-   * earlier lookup might be older than a write that the later client has seen.
-   */
-  #lookupShared(key: string, tags: readonly Tag[]): Promise<TierLookup> {
-    if (!this.#replica.heartbeat.isTrusted) return Promise.resolve({ lookup: { kind: 'unavailable' } })
-    const name = `${key} ${tags.join(' ')}`
-    const unsent = this.#unsent.get(name)
-    if (unsent !== undefined) return unsent
-    const lookup = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
-      this.#unsent.delete(name)
-      return this.#lookupAlone(key, tags)
-    })
-    this.#unsent.set(name, lookup)
-    return lookup
-  }
-
-  async #lookupAlone(key: string, tags: readonly Tag[]): Promise<TierLookup> {
-    const { heartbeat, elapsed } = this.#replica
-    if (!heartbeat.isTrusted) return { lookup: { kind: 'unavailable' } }
-    const [epochs, entry] = await Promise.all([this.#readEpochs(key, tags), this.#entries.get(key)])
-    // Checked again: meanwhile a heartbeat may have found that all fences were lost before this lookup.
-    if (epochs === undefined || !heartbeat.isTrusted) return { lookup: { kind: 'unavailable' } }
-    const lookup = lookupAt(entry, epochs, elapsed(), false)
-    return { lookup, entry: lookup.kind === 'hit' ? entry : undefined }
-  }
-
-  /** Reads the epochs of an entry's tags and key, and remembers them. Undefined: Redis is unreachable. */
-  async #readEpochs(key: string, tags: readonly Tag[]): Promise<TagEpochs | undefined> {
-    const readAt = this.#replica.elapsed()
-    const all = [...tags, keyTag(key)]
-    const read = this.#known.beginRead(all)
-    const reply = await this.#replyOfRead(all)
-    const [generation, , fenced, ...values] = reply ?? []
-    const epochs = reply && { generation: String(generation), epochs: values.map(String), fenced: fenced === 1 }
-    this.#known.endRead(read, epochs)
-    return epochs && { ...withKeyEpoch(epochs), readAt }
-  }
-
-  /** Reads the place in the sequence of invalidations. Undefined: Redis is unreachable. */
-  async #readSequence(): Promise<InvalidationSequence | undefined> {
-    const reply = await this.#replyOfRead([])
-    return reply && { generation: String(reply[0]), sequence: String(reply[1]) }
-  }
-
-  /** Returns the reply of READ_EPOCHS. */
-  async #replyOfRead(tags: readonly Tag[]): Promise<readonly (string | number)[] | undefined> {
-    const { commands, heartbeat, times } = this.#replica
-    const args = [randomUUID(), ...tags]
-    const reply = await commands.runScript<(string | number)[]>(
-      READ_EPOCHS,
-      [redisKeys.epochs],
-      args,
-      times.commandTimeout,
-    )
-    heartbeat.reportReply(reply)
-    return reply.ok && heartbeat.observeGeneration(String(reply.value[0])) ? reply.value : undefined
-  }
-
   readonly peek: CacheIndex['peek'] = async (key, tags) => {
     const now = this.#replica.elapsed()
     const entry = this.#replica.heartbeat.hasLease(now) ? this.#local.peek(key, tags, now) : undefined
-    return entry === undefined ? (await this.#lookupShared(key, tags)).lookup : localLookup(entry, now)
+    return entry === undefined ? (await this.#lookups.find(key, tags)).lookup : localLookup(entry, now)
   }
 
   readonly store = async (entry: NewEntry<StoredBytes>): Promise<void> => {
@@ -218,7 +157,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     const local = toLocalEntry(entry, this.#replica.elapsed())
     // A stored entry is compared when it is read. Comparing it now only saves the memory of an outdated one.
     const known = isLocal || heartbeat.hasLease() ? this.#known.of(key, tags) : undefined
-    const now = known ?? (isLocal ? undefined : await this.#readEpochs(key, tags))
+    const now = known ?? (isLocal ? undefined : await this.#epochs.read(key, tags))
     if (now === undefined || compareEpochs(epochs, now) !== 'same') return
     this.#local.put(key, local)
     if (isLocal) return
@@ -255,28 +194,3 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     this.#local.clear()
   }
 }
-
-/**
- * Reads the epochs of a lookup. KEYS: hash. ARGV: new random part of the generation, tags. Returns generation,
- * sequence, fenced (0 or 1), one epoch per tag.
- */
-const READ_EPOCHS = script(
-  NOW,
-  GENERATION,
-  LEASES,
-  `
-local fields = {'g', 'q'}
-for at = 2, #ARGV do
-  fields[#fields + 1] = 't:' .. ARGV[at]
-  fields[#fields + 1] = 'f:' .. ARGV[at]
-end
-local got = redis.call('HMGET', KEYS[1], unpack(fields))
-local fenced = 0
-local out = {generation(got[1]), got[2] or '0', 0}
-for at = 3, #fields, 2 do
-  out[#out + 1] = got[at] or '0~0'
-  if got[at + 1] and unexpired(got[at + 1], '', now) ~= '' then fenced = 1 end
-end
-out[3] = fenced
-return out`,
-)

@@ -10,7 +10,9 @@ import { redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
 import { NOW, script } from '../../replicas/scripts.ts'
 import type { EntryCodec } from './entry-codec.ts'
-import { countEntries, IndexReader, type InvalidationSequence } from './index-reader.ts'
+import type { EpochReader } from './epoch-reader.ts'
+import { countRows } from './index-pages.ts'
+import { IndexReader } from './index-reader.ts'
 import { RememberedRows } from './index-rows.ts'
 import { type LocalEntry, measuresOf } from './local-entries.ts'
 
@@ -52,8 +54,7 @@ return redis.call('HDEL', KEYS[2], unpack(ARGV))`)
 interface ResponseIndexOptions {
   readonly replica: RedisReplica
   readonly codec: EntryCodec
-  /** Returns the current sequence of invalidations; undefined if Redis is unreachable. */
-  readonly readSequence: () => Promise<InvalidationSequence | undefined>
+  readonly epochs: EpochReader
 }
 
 const HITS_PER_COMMAND = 64
@@ -150,7 +151,7 @@ export class ResponseIndex {
   }
 
   async count(): Promise<ReadonlyMap<string, number>> {
-    return countEntries(this.#options, await this.#groups())
+    return countRows(this.#options.replica, await this.#groups())
   }
 
   async page(window: IndexWindow): Promise<IndexPage> {
@@ -165,7 +166,7 @@ export class ResponseIndex {
   /** Undefined: Redis is unreachable. */
   async #reader(): Promise<IndexReader | undefined> {
     await this.flushHits()
-    const sequence = await this.#options.readSequence()
+    const sequence = await this.#options.epochs.readSequence()
     return sequence && new IndexReader(this.#options, sequence)
   }
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { KnownEpochs } from '../../../../src/cache/stores/epochs.ts'
+import { KnownEpochs } from '../../../../src/cache/stores/known-epochs.ts'
 import { LocalTier } from '../../../../src/cache/stores/local-tier.ts'
 import { storedResponse } from '../../../support/stored-response.ts'
 
