@@ -15,9 +15,9 @@ import type { Hit, TagEpochs } from '../core/stored-response.ts'
 import { rateBudget } from '../core/timing.ts'
 import { tracedSeparately } from '../core/traced.ts'
 import { isObject } from '../core/values.ts'
-import type { CachePorts, ReadContext } from './call-nodes.ts'
 import type { CacheTarget } from './key.ts'
-import { isStorable } from './storable.ts'
+import type { CachePorts, ReadContext } from './read-context.ts'
+import { isStorable } from './store-response.ts'
 
 /** `inconclusive`: a write, a failure or the length of the responses prevented the comparison. */
 export type Comparison =

@@ -2,8 +2,8 @@
 import { errorNumberOf, isOutageFailure, OVERLOADED } from '../core/envelope.ts'
 import { growingLru } from '../core/recently-used.ts'
 import type { Lookup } from '../core/stored-response.ts'
-import type { CachePorts, FetchResult, ReadContext } from './call-nodes.ts'
 import { staleRuleOf } from './lifetimes.ts'
+import type { CachePorts, FetchResult, ReadContext } from './read-context.ts'
 import { usualLifetime } from './stores/local-entries.ts'
 
 /** After a failed or incomplete fetch, the next refresh begins this much later. */

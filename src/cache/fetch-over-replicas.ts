@@ -3,8 +3,10 @@ import type { EdgeRead, Handler } from '../core/request.ts'
 import type { ReadResponse } from '../core/response.ts'
 import type { AgedResponse, Lookup } from '../core/stored-response.ts'
 import { timeLimitOf, withTimeout } from '../core/timing.ts'
-import { awaitStore, type CachePorts, callNodes, type FetchResult, type ReadContext } from './call-nodes.ts'
+import { callNodes } from './call-nodes.ts'
+import type { CachePorts, FetchResult, ReadContext } from './read-context.ts'
 import { responseOf } from './serve.ts'
+import { awaitStore } from './store-response.ts'
 
 /** A replica that holds a fetch lock counts as dead this long after its call must have ended. */
 const LOCK_GRACE_MS = 2000

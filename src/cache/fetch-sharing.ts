@@ -1,7 +1,7 @@
 /** Which requests share one fetch, and what the fetch has of the request that starts it. */
 import { EdgeError } from '../core/errors.ts'
 import { NO_COST, type RequestClient } from '../core/request.ts'
-import type { FetchResult, ReadContext } from './call-nodes.ts'
+import type { FetchResult, ReadContext } from './read-context.ts'
 import { epochsText } from './stores/epochs.ts'
 
 /** Returns the work of one fetch, as all requests that share it see it. */

@@ -8,22 +8,16 @@ import { AbandonedError } from '../core/presence.ts'
 import type { EdgeRead, Handler } from '../core/request.ts'
 import type { ReadResponse } from '../core/response.ts'
 import { tracedSeparately } from '../core/traced.ts'
-import {
-  awaitStore,
-  type CachePorts,
-  callNodes,
-  type FetchResult,
-  lifetimesOf,
-  type ReadContext,
-  storeResponse,
-} from './call-nodes.ts'
+import { callNodes } from './call-nodes.ts'
 import { FetchOutcomes, NO_NODE } from './fetch-outcomes.ts'
 import { fetchOverReplicas } from './fetch-over-replicas.ts'
 import { flightId, isRefusal, sharedId, workOf } from './fetch-sharing.ts'
 import { lateAfter } from './late-fetches.ts'
+import { type CachePorts, type FetchResult, lifetimesOf, type ReadContext } from './read-context.ts'
 import { type Shared, SingleFlight } from './single-flight.ts'
 import type { StoredSource } from './snapshots/computation.ts'
 import type { Snapshots } from './snapshots/stage.ts'
+import { awaitStore, storeResponse } from './store-response.ts'
 
 /**
  * After a failed fetch, stale responses are served this long without waiting for another one, while refreshes try the

@@ -14,9 +14,10 @@ import type { EdgeResponse } from '../core/response.ts'
 import { inTurns } from '../core/turns.ts'
 import { effectiveLifetimes } from './effective-lifetimes.ts'
 import { CACHE_OFF, explain } from './explain.ts'
-import { type CacheForm, type FoundResponses, type ListedEntries, v3Form, v4Form } from './operation-forms.ts'
+import { type CacheForm, type FoundResponses, type ListedEntries, v3Form } from './operation-forms.ts'
 import { listPurged, type PurgePorts, policyByName, purge, purgeCostOf, purgeScopeOf } from './purge.ts'
 import { createMemoryStore } from './stores/memory-store.ts'
+import { v4Form } from './v4-operation-form.ts'
 
 export interface CacheOperationsPorts extends PurgePorts {
   /** Returns the scopes of the stored responses that the caller may be served. Absent: there are no stored responses. */

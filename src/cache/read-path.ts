@@ -1,8 +1,8 @@
 /** What the steps of a read share. */
 import type { EdgeRead } from '../core/request.ts'
-import type { CachePorts, ReadContext } from './call-nodes.ts'
 import type { createDivergenceCheck, DivergenceCheck } from './compare-responses.ts'
 import type { Fetcher } from './fetch.ts'
+import type { CachePorts, ReadContext } from './read-context.ts'
 import type { RefreshAhead, RefreshAheadOptions, WaitingRefreshes } from './refresh-ahead.ts'
 import type { SnapshotPorts } from './snapshots/build.ts'
 

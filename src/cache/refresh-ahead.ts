@@ -3,13 +3,13 @@
  * a node those that are served stale. These refreshes use idle capacity of the nodes only: they wait here and not in the
  * queue of the node, so a client that must wait for the same response sends its own call at once. While there is less
  * capacity than responses that are due, the stale response that is served for the shortest time comes first, then the
- * refresh that saves clients the most waiting: requests per second times fetch time. And how often a response is requested.
+ * refresh that saves clients the most waiting: requests per second times fetch time.
  */
 
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { AgedResponse } from '../core/stored-response.ts'
-import type { CachePorts, ReadContext } from './call-nodes.ts'
-import { COUNTED_SHARE, type Freshness, lifetimeAfterArrival, refreshWindow } from './refresh-window.ts'
+import { COUNTED_SHARE, Demand, refreshWindow } from './demand.ts'
+import type { CachePorts, ReadContext } from './read-context.ts'
 
 export interface RefreshAheadOptions {
   /** Refreshes at the same time. */
@@ -26,8 +26,8 @@ interface RefreshAheadPorts extends Pick<CachePorts, 'clock' | 'hasIdleCapacity'
   readonly waiting: WaitingRefreshes
 }
 
-/** Hits in the second half of a lifetime from which a stored response is hot, unless a test sets another number. */
-export const MIN_HITS = 3
+export const REFRESH_AHEAD: RefreshAheadOptions = { maxConcurrent: 4, minHits: 3 }
+
 /**
  * Responses that are due and wait for idle capacity. With more of them, the least valuable are dropped: a node that answers
  * 300 calls per minute could not refresh more in the longest time for which responses are served stale.
@@ -175,51 +175,5 @@ export class WaitingRefreshes {
   #byValue(): WaitingRefresh[] {
     const rank = ({ demand }: WaitingRefresh) => (demand === undefined ? 0 : 1)
     return [...this.#byKey.values()].sort((a, b) => rank(a) - rank(b) || b.value - a.value)
-  }
-}
-
-/** The hits of one stored response in this lifetime and in the one before. */
-class Demand {
-  /** A refresh ahead of the end of this lifetime has started. */
-  isRefreshed = false
-  hits = 0
-  /** When this lifetime ends, in milliseconds of the clock. */
-  expiresAt = Number.NEGATIVE_INFINITY
-  /** Milliseconds for which hits are counted. */
-  #countedTime = 0
-  #previousHits = 0
-  #previousTime = 0
-
-  constructor(stored: Freshness, end: number) {
-    this.begin(stored, end)
-  }
-
-  /** Whether a response whose lifetime has this end belongs to this lifetime. A lifetime is replaced after its first half at the earliest. */
-  isOf(end: number): boolean {
-    return end - this.expiresAt < this.#countedTime / 2
-  }
-
-  begin(stored: Freshness, end: number): void {
-    // A response that was not requested for a while has to earn its refresh again.
-    const isNext = end - this.expiresAt <= 2 * stored.ttl
-    this.#previousHits = isNext ? this.hits : 0
-    this.#previousTime = isNext ? this.#countedTime : 0
-    this.hits = 0
-    this.isRefreshed = false
-    this.expiresAt = end
-    this.#countedTime = lifetimeAfterArrival(stored) * COUNTED_SHARE
-  }
-
-  /** Whether there are this many hits in one of the two lifetimes. */
-  hasHits(count: number): boolean {
-    return this.hits >= count || this.#previousHits >= count
-  }
-
-  /** Returns the hits per second. */
-  rate(now: number): number {
-    const elapsed = this.#countedTime - Math.max(0, this.expiresAt - now)
-    // The first hits of a lifetime say little: a single one after a millisecond is no thousand per second.
-    const time = this.#previousTime + Math.max(elapsed, this.#countedTime / 4)
-    return (1000 * (this.#previousHits + this.hits)) / Math.max(1, time)
   }
 }

@@ -9,7 +9,7 @@ import {
   type StoredOrigin,
 } from '../core/response.ts'
 import type { AgedResponse, StoredResponse } from '../core/stored-response.ts'
-import type { FetchResult } from './call-nodes.ts'
+import type { FetchResult } from './read-context.ts'
 
 export function serve(stored: AgedResponse, how: CacheStatus, repeat?: StoredOrigin['repeat']) {
   return responseOf(stored, withTtl(how, stored.response.ttl - stored.age), repeat)

@@ -3,15 +3,15 @@
  * compared with theirs. The cache itself works as always, so that its hits, refreshes and snapshots are the real ones.
  */
 
-import { type CacheOutcome, cacheOutcomeOf, type TrialDetail } from '../core/cache.ts'
+import { cacheOutcomeOf, type TrialDetail } from '../core/cache.ts'
 import type { CacheIndex } from '../core/cache-index.ts'
 import { routeOf } from '../core/endpoint-names.ts'
 import { EdgeError } from '../core/errors.ts'
+import type { CacheEvent } from '../core/events.ts'
 import type { EdgeRead, EdgeWrite, Stage } from '../core/request.ts'
 import { cachedOf, type EdgeResponse, type Origin } from '../core/response.ts'
-import type { CachePorts } from './call-nodes.ts'
 import { type Comparison, compareResponses } from './compare-responses.ts'
-import type { CacheTarget } from './key.ts'
+import type { CachePorts } from './read-context.ts'
 
 interface TrialPorts extends Pick<CachePorts, 'resolveTarget' | 'onEvent'> {
   readonly store: Pick<CacheIndex, 'peek'>
@@ -30,9 +30,12 @@ export function trial(ports: TrialPorts, cache: Stage<EdgeRead>): Stage<EdgeRead
       const status = cached.kind === 'file' ? undefined : cachedOf(cached)?.status
       // A response that may not be stored, such as an error of the manager, is fetched for each request.
       const outcome = status === undefined ? 'miss' : cacheOutcomeOf(status)
-      const report = (compared: Comparison | undefined) => emit(ports, { request, target, outcome, compared })
+      const { group } = target.policy
+      const trialled = { requestId: request.requestId, group, route: routeOf(request.endpoint), cache: outcome }
+      /** Without a comparison, the cache would have called the nodes too. */
+      const report = (compared?: Comparison) => emit(ports, trialled, compared)
       if (cached.kind === 'file' || isOfThisRequest(cached.origin)) {
-        report(undefined)
+        report()
         return toTrialResponse(cached, { trial: outcome })
       }
       let current: EdgeResponse
@@ -66,24 +69,14 @@ function toTrialResponse(response: EdgeResponse, detail: TrialDetail): EdgeRespo
   return { ...response, origin: { kind: 'trial', status: { fwd: 'bypass', detail }, of: response.origin } }
 }
 
-interface Report {
-  readonly request: EdgeRead
-  readonly target: CacheTarget
-  readonly outcome: CacheOutcome
-  /** Absent: the cache would have called the nodes too. */
-  readonly compared: Comparison | undefined
-}
+type TrialledRead = Pick<Extract<CacheEvent, { kind: 'trial' }>, 'requestId' | 'group' | 'route' | 'cache'>
 
 /** Also as a comparison of the divergence check, whose counts the console shows by cache group. */
-function emit({ onEvent }: TrialPorts, { request, target, outcome, compared }: Report): void {
-  const { group } = target.policy
-  if (compared !== undefined) onEvent({ kind: 'verified', group, outcome: compared.outcome })
+function emit({ onEvent }: TrialPorts, read: TrialledRead, compared: Comparison | undefined): void {
+  if (compared !== undefined) onEvent({ kind: 'verified', group: read.group, outcome: compared.outcome })
   onEvent({
     kind: 'trial',
-    requestId: request.requestId,
-    group,
-    route: routeOf(request.endpoint),
-    cache: outcome,
+    ...read,
     comparison: compared?.outcome ?? 'none',
     ...(compared?.outcome === 'different' && { difference: compared.difference }),
   })

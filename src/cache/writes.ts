@@ -13,11 +13,11 @@ import type { EdgeWrite, Handler, Stage } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import type { ReplicationLag } from './replication-lag.ts'
-import { SharedPresence } from './single-flight.ts'
+import { SharedPresence } from './shared-presence.ts'
 import { type CacheStore, STORE_WAIT_MS, type WriteFence } from './stores/contract.ts'
 import { type InvalidatedTags, invalidatedTags } from './tags.ts'
 
-export interface InvalidatePorts {
+interface InvalidatePorts {
   readonly store: CacheStore
   readonly replicationLag: ReplicationLag
   /** Returns all nodes, master first. */
@@ -75,7 +75,7 @@ async function sendFenced(
   ports: InvalidatePorts,
   next: Handler<EdgeWrite>,
   request: EdgeWrite,
-  fence: Omit<WriteFence, 'lift'> & { lift(more: readonly Tag[]): Promise<boolean> },
+  fence: WriteFence,
   tags: InvalidatedTags,
 ): Promise<EdgeResponse> {
   let response: EdgeResponse

@@ -1,6 +1,7 @@
 /** Shared by tests of stages: requests for records of the catalogue, a manual clock, and fake nodes. */
 
 import { type CacheOptions, type CacheSettings, createCache } from '../../src/cache/index.ts'
+import type { NodeReads } from '../../src/cache/snapshots/derivation.ts'
 import { createMemoryStore } from '../../src/cache/stores/memory-store.ts'
 import { type Config, schema } from '../../src/config/schema.ts'
 import { parseValues, validate } from '../../src/config/validate.ts'
@@ -164,6 +165,9 @@ export async function settle(): Promise<void> {
 
 export const lifetimes = { ttl: 1000, staleWhileRevalidate: 1000, staleIfError: 60_000 }
 
+/** What the API of nodes of the v3 layout allows. */
+export const V3_READS: NodeReads = { rowsPerCall: 1000, joinsAgents: false, convertsRows: false }
+
 const nodeList = [{ name: 'm' }]
 const key = { secret: 'secret', policy: '1' }
 
@@ -195,7 +199,14 @@ export function replica({ settings, ...options }: ReplicaOptions = {}) {
     nodes: () => nodeList,
     limits: () => ({ timeout: 20_000, slowTimeout: 120_000 }),
     settings: () => ({ ...cacheSettings, ...settings }),
+    nodeReads: () => V3_READS,
     hasIdleCapacity: () => true,
+    isSilent: () => false,
+    isSaturated: () => false,
+    firstNode: () => undefined,
+    waitForRead: () => 0,
+    isOnlyReplica: () => false,
+    onEvent: () => {},
     clock: clock.read,
     ...options,
   })

@@ -8,14 +8,13 @@ import type { PageWindow } from '../../collections/request.ts'
 import { RecentlyUsed } from '../../core/recently-used.ts'
 import type { NodeReads } from './derivation.ts'
 
-function callsFor(total: number, { rowsPerCall }: NodeReads): number {
-  return Math.max(1, Math.ceil(total / rowsPerCall))
-}
-
-/** What is known of a collection: four states, each replaced as a whole. */
+/** What is known of a collection. */
 interface KnownCollection {
   window: DemandWindow
-  rows: KnownRows
+  /** The number of rows; `undefined`: no response has shown it. */
+  total: number | undefined
+  /** Whether the latest response has covered some agents only. */
+  isCut: boolean
   build: LatestBuild
   /** Why it could not be read, and until when it is not tried again. */
   refusal?: { readonly error: unknown; readonly until: number }
@@ -35,25 +34,18 @@ interface DemandWindow {
   readonly pagesLeft: number
 }
 
-/** `cut`: the latest response has covered some agents only. */
-type KnownRows =
-  | { readonly kind: 'unknown' }
-  | { readonly kind: 'whole'; readonly total: number }
-  | { readonly kind: 'cut'; readonly total?: number }
+/** The calls that the latest build took, and the queries that were answered from it. */
+interface LatestBuild {
+  /** 0: there was none. */
+  readonly calls: number
+  readonly answered: number
+  /** How many builds in a row have answered fewer queries than they took calls. */
+  readonly unpaid: number
+  readonly pausedUntil: number
+}
 
-/** The calls that the latest build took, and the queries that were answered from it. `unpaid`: fewer, `builds` times in a row. */
-type LatestBuild =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'paid'; readonly calls: number; readonly answered: number }
-  | {
-      readonly kind: 'unpaid'
-      readonly calls: number
-      readonly answered: number
-      readonly builds: number
-      readonly pausedUntil: number
-    }
-
-const NO_BUILD: LatestBuild = { kind: 'none' }
+const PAID = { unpaid: 0, pausedUntil: 0 } as const
+const NO_BUILD: LatestBuild = { calls: 0, answered: 0, ...PAID }
 const NO_WINDOW: DemandWindow = { query: '', end: 0, isWanted: false, queries: 0, queriesBefore: 0, pagesLeft: 0 }
 
 /** Collections that are remembered, in each of two generations. */
@@ -81,7 +73,7 @@ export class SnapshotDemands {
     const before = known.window
     const queriesBefore = now < before.end + window ? before.queries : 0
     const current = now < before.end ? before : { ...NO_WINDOW, query, end: now + window, queriesBefore }
-    const pagesLeft = offset > 0 ? Math.ceil(((totalOf(known.rows) ?? 0) - offset) / limit) : 0
+    const pagesLeft = offset > 0 ? Math.ceil(((known.total ?? 0) - offset) / limit) : 0
     known.window = {
       ...current,
       queries: current.queries + 1,
@@ -105,12 +97,12 @@ export class SnapshotDemands {
    * have paid.
    */
   paysFor(key: string): boolean {
-    const { window = NO_WINDOW, rows, build = NO_BUILD } = this.#collections.get(key) ?? {}
+    const { window = NO_WINDOW, isCut, build = NO_BUILD } = this.#collections.get(key) ?? {}
     const calls = this.callsOf(key)
     // Without a snapshot, no response is complete.
-    if (rows?.kind === 'cut' || calls === 1) return true
+    if (isCut || calls === 1) return true
     const isEnough = this.savesWalk(key) || calls <= Math.max(window.queries, window.queriesBefore)
-    return isEnough && (build.kind !== 'unpaid' || this.#clock() >= build.pausedUntil)
+    return isEnough && this.#clock() >= build.pausedUntil
   }
 
   /** Whether the pages that are left of a walk take more calls than the snapshot. */
@@ -120,62 +112,54 @@ export class SnapshotDemands {
 
   /** The calls that a snapshot takes: those that its rows need, or more if the latest one took more. */
   callsOf(key: string): number {
-    const { build = NO_BUILD } = this.#collections.get(key) ?? {}
-    return Math.max(callsFor(this.totalOf(key) ?? 0, this.#nodeReads()), build.kind === 'none' ? 0 : build.calls)
+    const { total = 0, build = NO_BUILD } = this.#collections.get(key) ?? {}
+    return Math.max(1, Math.ceil(total / this.#nodeReads().rowsPerCall), build.calls)
   }
 
   /** Whether all rows take no more calls than one page. Those of some agents only take the price of a read, and are of no use. */
   isOnePage(key: string): boolean {
-    return this.#collections.get(key)?.rows.kind === 'whole' && this.callsOf(key) === 1
+    const { total, isCut } = this.#collections.get(key) ?? {}
+    return total !== undefined && !isCut && this.callsOf(key) === 1
   }
 
   /** Counts a query that was answered from the stored snapshot. */
   noteAnswered(key: string): void {
     const known = this.#collectionOf(key)
-    const { build } = known
-    if (build.kind === 'none') return
-    const answered = build.answered + 1
-    known.build = answered < build.calls ? { ...build, answered } : { kind: 'paid', calls: build.calls, answered }
+    const { calls, answered, ...rest } = known.build
+    const hasPaid = answered + 1 >= calls
+    known.build = { calls, answered: answered + 1, ...(hasPaid ? PAID : rest) }
   }
 
   /** Compares what the snapshot before this one took with what it answered. */
   noteBuild(key: string, calls: number): void {
     const known = this.#collectionOf(key)
     const { build } = known
-    if (build.kind === 'none' || build.calls <= 1 || build.answered >= build.calls) {
-      known.build = { kind: 'paid', calls, answered: 0 }
-      return
-    }
-    const { builds, pausedUntil } = build.kind === 'unpaid' ? build : { builds: 0, pausedUntil: 0 }
-    const isPaused = builds + 1 >= MAX_UNPAID_BUILDS
-    known.build = {
-      ...{ kind: 'unpaid', calls, answered: 0, builds: builds + 1 },
-      pausedUntil: isPaused ? this.#clock() + UNPAID_MS : pausedUntil,
-    }
+    const hasPaid = build.calls <= 1 || build.answered >= build.calls
+    const unpaid = build.unpaid + 1
+    const pausedUntil = unpaid >= MAX_UNPAID_BUILDS ? this.#clock() + UNPAID_MS : build.pausedUntil
+    known.build = { calls, answered: 0, ...(hasPaid ? PAID : { unpaid, pausedUntil }) }
   }
 
   /** The number of rows, if a response has shown it. */
   totalOf(key: string): number | undefined {
-    const known = this.#collections.get(key)
-    return known && totalOf(known.rows)
+    return this.#collections.get(key)?.total
   }
 
   noteTotal(key: string, total: number): void {
-    const known = this.#collectionOf(key)
-    known.rows = { kind: known.rows.kind === 'cut' ? 'cut' : 'whole', total }
+    this.#collectionOf(key).total = total
   }
 
   /** Notes a response that covers some agents only. Returns whether one was noted before, so that a complete one is wanted. */
   isRepeatedlyCut(key: string): boolean {
     const known = this.#collectionOf(key)
-    const { rows } = known
-    known.rows = { ...rows, kind: 'cut' }
-    return rows.kind === 'cut' && !this.isRefused(key)
+    const wasCut = known.isCut
+    known.isCut = true
+    return wasCut && !this.isRefused(key)
   }
 
   /** Notes a response of the nodes that covers all agents. */
   noteWhole(key: string, total: number): void {
-    this.#collectionOf(key).rows = { kind: 'whole', total }
+    Object.assign(this.#collectionOf(key), { total, isCut: false })
   }
 
   noteRefusal(key: string, error: unknown): void {
@@ -190,12 +174,8 @@ export class SnapshotDemands {
   #collectionOf(key: string): KnownCollection {
     const known = this.#collections.get(key)
     if (known !== undefined) return known
-    const created: KnownCollection = { window: NO_WINDOW, rows: { kind: 'unknown' }, build: NO_BUILD }
+    const created: KnownCollection = { window: NO_WINDOW, total: undefined, isCut: false, build: NO_BUILD }
     this.#collections.set(key, created)
     return created
   }
-}
-
-function totalOf(rows: KnownRows): number | undefined {
-  return rows.kind === 'unknown' ? undefined : rows.total
 }

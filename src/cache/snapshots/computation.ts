@@ -18,7 +18,7 @@ import { storageLifetime } from '../stores/local-entries.ts'
 import type { SnapshotPorts } from './build.ts'
 import type { Derivable } from './derivable.ts'
 import { type Derivation, selectsAllRows } from './derivation.ts'
-import { parseHead, type SnapshotHead } from './rows.ts'
+import { parseHead, type SnapshotHead } from './head.ts'
 
 /** How a stored snapshot is served because nodes fail or Redis is unreachable. */
 export interface StoredSource {

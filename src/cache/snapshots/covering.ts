@@ -2,22 +2,22 @@
  * Which stored response of a collection has all of its rows, so that others can be computed from it while no node answers.
  * All replicas find its query in the shared store; a lookup decides whether the response may be served.
  */
+import type { CollectionRequest } from '../../collections/request.ts'
+import { OUTAGE } from '../../core/cache.ts'
 import { growingLru } from '../../core/recently-used.ts'
-import type { EdgeRead } from '../../core/request.ts'
 import { type EnvelopeResponse, NO_PARTS, type SnapshotResponse, type StoredOrigin } from '../../core/response.ts'
 import { isObject, parseJson } from '../../core/values.ts'
-import type { CacheTarget } from '../key.ts'
-import type { SharedParts } from '../stores/contract.ts'
 import { storageLifetime } from '../stores/local-entries.ts'
 import type { SnapshotPorts } from './build.ts'
-import type { Derivation } from './derivation.ts'
+import type { StoredSource } from './computation.ts'
+import type { Derivable } from './derivable.ts'
+import { type SnapshotHead, snapshotOf } from './head.ts'
 import { readCollection, SnapshotRefusedError } from './read-collection.ts'
-import { type SnapshotHead, snapshotOf } from './rows.ts'
 
 type Query = Readonly<Record<string, string>>
 
 /** The order of its rows: that of the collection, or that of a sort. */
-export const ORDERS = ['own', 'sorted'] as const
+const ORDERS = ['own', 'sorted'] as const
 type Order = (typeof ORDERS)[number]
 
 interface Noted {
@@ -30,58 +30,81 @@ const MAX_COLLECTIONS = 5000
 /** Parts have an id, and each of these is complete. */
 const ID = 'query'
 
-export class CoveringQueries {
-  readonly #shared: SharedParts | undefined
-  readonly #clock: () => number
+/** What a request is computed from. */
+interface Covered {
+  readonly derivable: Derivable
+  readonly snapshot: SnapshotResponse
+}
+
+export class CoveringResponses {
+  readonly #ports: SnapshotPorts
   readonly #noted = growingLru<string, Noted>(MAX_COLLECTIONS)
 
-  constructor(shared: SharedParts | undefined, clock: () => number) {
-    this.#shared = shared
-    this.#clock = clock
+  constructor(ports: SnapshotPorts) {
+    this.#ports = ports
   }
 
-  /** `key`: of the collection. `ms`: how long the response may be served. */
-  note(key: string, query: Query, ms: number): void {
-    const name = nameOf(key, query.sort === undefined ? 'own' : 'sorted')
+  /** Notes that the response to a request has all rows. `ms`: how long it may be served. */
+  note(derivable: Derivable, ms: number): void {
+    const { query } = derivable.request
+    const name = this.#nameOf(derivable, query.sort === undefined ? 'own' : 'sorted')
     const known = this.#noted.get(name)
     const text = JSON.stringify(query)
-    const now = this.#clock()
+    const now = this.#ports.clock()
     if (known !== undefined && now < known.renewAt && JSON.stringify(known.query) === text) return
     this.#noted.set(name, { query, renewAt: now + ms / 2 })
-    void this.#shared?.set(name, ID, Buffer.from(text), ms).catch(() => false)
+    void this.#ports.store.parts?.set(name, ID, Buffer.from(text), ms).catch(() => false)
+  }
+
+  /** Finds a stored response that has all rows; `undefined`: there is none that may be served. */
+  async find(derivable: Derivable, source: StoredSource): Promise<Covered | undefined> {
+    const { request, derivation } = derivable
+    const { defaultSort: sort, pagesOnly } = derivation.source
+    for (const order of ORDERS) {
+      const query = await this.#queryOf(this.#nameOf(derivable, order), source.isLocal)
+      const target = query && this.#ports.resolveTarget({ ...request, query })
+      if (typeof target !== 'object') continue
+      const stored = await source.serve(target)
+      if (stored?.kind !== 'envelope' || stored.origin.kind !== 'stored') continue
+      if (!source.isOnlySource && stored.origin.status.detail !== OUTAGE) continue
+      // Rows in another order than that of the collection.
+      const isOpen = order === 'sorted' && sort === undefined && derivation.collection.sort === undefined && !pagesOnly
+      const covered = { ...derivable, target }
+      const snapshot = isOpen ? undefined : await snapshotOfCovering(this.#ports, covered, stored as CoveringResponse)
+      if (snapshot === undefined) continue
+      const sorted = order === 'sorted' && sort !== undefined ? { sort } : {}
+      const collection: CollectionRequest = { ...sorted, ...derivation.collection }
+      return { derivable: { ...covered, derivation: { ...derivation, collection } }, snapshot }
+    }
+    return undefined
   }
 
   /** `isLocal`: Redis is not asked. */
-  async find(key: string, order: Order, isLocal = false): Promise<Query | undefined> {
-    const name = nameOf(key, order)
+  async #queryOf(name: string, isLocal = false): Promise<Query | undefined> {
     const known = this.#noted.get(name)?.query
     if (known !== undefined || isLocal) return known
-    const bytes = await this.#shared?.get(name, ID)
+    const bytes = await this.#ports.store.parts?.get(name, ID)
     const query = bytes && parseJson(bytes)
     return isObject(query) ? (query as Query) : undefined
   }
-}
 
-function nameOf(key: string, order: Order): string {
-  return `${key}:${order}`
+  /** Returns the name of all responses from which a request can be computed. */
+  #nameOf({ request, target, conditions }: Derivable, order: Order): string {
+    const own = this.#ports.resolveTarget({ ...request, query: conditions })
+    return `${typeof own === 'string' ? target.key : own.key}:${order}`
+  }
 }
 
 /** A stored response as it is served. */
-export type CoveringResponse = EnvelopeResponse<StoredOrigin>
+type CoveringResponse = EnvelopeResponse<StoredOrigin>
 
 /** A joined response that has no further members: it lacks no rows. */
 const WHOLE_JOINED = /"totalItems":\d+\}\}$/
 
-interface Covered {
-  readonly request: EdgeRead
-  readonly target: CacheTarget
-  readonly derivation: Derivation
-}
-
 /** Returns the rows of the response as those of a snapshot; `undefined`: it does not have all rows, or they are too many. */
-export async function snapshotOfCovering(
+async function snapshotOfCovering(
   { rows, snapshots }: Pick<SnapshotPorts, 'rows' | 'snapshots'>,
-  { request, target, derivation: { source } }: Covered,
+  { request, target, derivation: { source } }: Derivable,
   stored: CoveringResponse,
 ): Promise<SnapshotResponse | undefined> {
   const { response, age, status } = stored.origin
@@ -94,12 +117,7 @@ export async function snapshotOfCovering(
       return undefined
     const { maxRows, maxBytes } = snapshots()
     const limits = { maxRows, maxBytes, rowsPerCall: maxRows, countsAgents: source.countsAgents === true }
-    const collection = await readCollection(
-      () => stored,
-      request,
-      limits,
-      () => undefined,
-    ).catch(noRows)
+    const collection = await readCollection(() => stored, request, limits).catch(noRows)
     const ms = storageLifetime(response) - age
     const how = { ms, replaced: undefined, isShared: false, id: response.etag }
     return collection && rows.add(target, collection, source, how)

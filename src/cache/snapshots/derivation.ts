@@ -1,12 +1,12 @@
 /** Which requests the edge can answer from all rows of their collection, and from which ones. */
 import { collectionContracts } from '../../collections/contracts.ts'
 import { convertedSource, isComputableOfConverted } from '../../collections/in-front-of-v4.ts'
-import type { CollectionRequest, PageWindow } from '../../collections/request.ts'
+import type { CollectionRequest } from '../../collections/request.ts'
 import type { Source } from '../../collections/sources.ts'
 import type { Collection } from '../../contracts/endpoint.ts'
 import { type EdgeRead, nodeOf } from '../../core/request.ts'
 import type { CacheTarget } from '../key.ts'
-import { compilePolicy } from '../policy.ts'
+import { type CompiledPolicy, compilePolicy } from '../policy.ts'
 
 /** What the nodes' API allows, which depends on its layout. */
 export interface NodeReads {
@@ -18,8 +18,6 @@ export interface NodeReads {
   /** Fields that agents no longer have: a node refuses to select them, and to compare or sort by them. Absent: none. */
   readonly lostFields?: ReadonlySet<string>
 }
-
-export const V3_READS: NodeReads = { rowsPerCall: 1000, joinsAgents: false, convertsRows: false }
 
 /** Whether a page can be cut only from all rows, so that it takes as many calls as the snapshot. */
 export function needsAllRows({ isJoined }: CacheTarget['policy'], { joinsAgents }: NodeReads): boolean {
@@ -39,8 +37,8 @@ const NAMED_IN_JOINED_ROWS = ['node_name', 'agent_id']
 /** Returns the source of the rows of a collection; `undefined`: the edge computes none of them. */
 export function rowSourceOf(request: EdgeRead, reads: NodeReads): Source | undefined {
   if (nodeOf(request) !== undefined || request.waitForComplete) return undefined
-  const policy = compilePolicy(request.endpoint)
-  if (typeof policy === 'string' || policy.rows === undefined) return undefined
+  const policy = policyOf(request)
+  if (policy?.rows === undefined) return undefined
   const source = withoutFields(collectionContracts[request.endpoint.contract].sourceOf(policy.rows), reads.lostFields)
   if (policy.isJoined) return { ...source, alwaysSelected: NAMED_IN_JOINED_ROWS } as Source
   const converted = conversionOf(request, reads)
@@ -60,10 +58,10 @@ function withoutFields(source: Source, lost: NodeReads['lostFields']): Source {
 }
 
 /** Returns the rows that the edge converts from those of a node; `undefined`: it does not convert them. */
-function conversionOf({ endpoint }: EdgeRead, { convertsRows }: NodeReads) {
-  const policy = compilePolicy(endpoint)
+function conversionOf(request: EdgeRead, { convertsRows }: NodeReads) {
+  const { endpoint } = request
   if (!convertsRows || endpoint.contract === 'v4' || endpoint.translation === undefined) return undefined
-  return typeof policy === 'string' ? undefined : ([policy.rows as Collection, endpoint.translation] as const)
+  return [policyOf(request)?.rows as Collection, endpoint.translation] as const
 }
 
 /** Returns how to compute the response of a request; `undefined`: only a node can answer it. */
@@ -72,7 +70,7 @@ export function derivationOf(request: EdgeRead, now: Date, reads: NodeReads): De
   if (source === undefined || request.extent === 'allRows' || dependsOnRelease(request)) return undefined
   const { defaultSort } = source
   // Joined rows have the order of their nodes and agents, which is that of rows with equal sort fields.
-  const joined = isJoined(request)
+  const joined = policyOf(request)?.isJoined === true
   const sort = joined && defaultSort !== undefined ? { sort: defaultSort } : undefined
   const { parse, isComputable } = collectionContracts[request.endpoint.contract]
   const collection = parse({ ...sort, ...request.query }, now)
@@ -91,28 +89,12 @@ function dependsOnRelease({ endpoint, query }: EdgeRead): boolean {
   return Object.keys(query).some((name) => endpoint.query[name]?.value?.releases?.since !== undefined)
 }
 
-function isJoined({ endpoint }: EdgeRead): boolean {
+function policyOf({ endpoint }: EdgeRead): CompiledPolicy | undefined {
   const policy = compilePolicy(endpoint)
-  return typeof policy !== 'string' && policy.isJoined
+  return typeof policy === 'string' ? undefined : policy
 }
 
 /** Whether a query selects all rows, so that the total of its response is that of the collection. */
 export function selectsAllRows({ query }: EdgeRead): boolean {
   return Object.keys(query).every((name) => WITHOUT_FILTER.includes(name))
-}
-
-/** Whether the total of a response counts its page only, so that a full page may lack rows. */
-export function countsPage(source: Source): boolean {
-  return source.engine === 'array' && source.offsetFirst === true
-}
-
-/** Whether a page has all rows of its collection. `total`: the total in the response. `rows`: the number of its rows, if that may differ. */
-export function isWhole(
-  { source, collection: { select } }: Derivation,
-  { offset, limit }: PageWindow,
-  { total, rows }: { readonly total: number; readonly rows: number | undefined },
-): boolean {
-  if (offset !== 0 || select !== undefined) return false
-  if (source.cutsEachAgent) return rows === total
-  return countsPage(source) || source.countsAgents ? (rows ?? total) < limit : total <= limit
 }

@@ -9,7 +9,8 @@ import type { EdgeRead, Handler } from '../../core/request.ts'
 import { isPartial, type MadeOfParts, partsOf } from '../../core/response.ts'
 import { waitForJsonTurn } from '../../core/turns.ts'
 import type { NodeReads } from './derivation.ts'
-import type { CollectionRows, SnapshotHead } from './rows.ts'
+import type { SnapshotHead } from './head.ts'
+import type { CollectionRows } from './rows.ts'
 
 export interface SnapshotLimits {
   readonly maxRows: number
@@ -46,7 +47,7 @@ export async function readCollection(
   next: Handler<EdgeRead>,
   request: EdgeRead,
   { maxRows, maxBytes, rowsPerCall, countsAgents }: CollectionLimits,
-  check: (total: number) => void,
+  check: (total: number) => void = () => {},
 ): Promise<CollectionRows & Pick<SnapshotHead, 'frame'> & { readonly age: number }> {
   let read = 0
   let age = 0

@@ -5,15 +5,13 @@
  */
 import { randomUUID } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { PageFrame } from '../../collections/page-frame.ts'
 import { type QueriedRows, readParts } from '../../collections/queried-rows.ts'
 import type { Source } from '../../collections/sources.ts'
 import type { SnapshotState } from '../../core/cache.ts'
 import { RecentlyUsed } from '../../core/recently-used.ts'
-import type { MadeOfParts, SnapshotResponse } from '../../core/response.ts'
-import { parseJson } from '../../core/values.ts'
 import type { CacheTarget } from '../key.ts'
 import type { SharedParts } from '../stores/contract.ts'
+import type { SnapshotHead } from './head.ts'
 
 /** All rows of a collection as JSON lists of some rows each. */
 export interface CollectionRows {
@@ -21,20 +19,6 @@ export interface CollectionRows {
   readonly parts: readonly Buffer[]
   /** The sum of the parts. */
   readonly bytes: number
-}
-
-/** What is stored of a snapshot besides its rows. */
-export interface SnapshotHead {
-  readonly id: string
-  /** Which of two names its parts have: a snapshot and the one that replaces it have different names. */
-  readonly side: 0 | 1 | 2
-  readonly parts: number
-  readonly bytes: number
-  /** Members of `data` beside the rows and their number: `failed_nodes` of a joined collection. */
-  readonly others?: Readonly<Record<string, unknown>>
-  /** The text of the node around the rows; absent: that of the edge. */
-  readonly frame?: PageFrame
-  readonly totalItems: number
 }
 
 interface Storing {
@@ -197,21 +181,3 @@ function sideOf({ key }: SnapshotPlace, { side }: SnapshotHead): string {
 function nameOf(place: SnapshotPlace, head: SnapshotHead, at: number): string {
   return `${sideOf(place, head)}:${at}`
 }
-
-/** Returns the head of a snapshot as reads return it. `parts`: of a joined collection. */
-export function snapshotOf(head: SnapshotHead, parts: MadeOfParts): SnapshotResponse {
-  const origin = { ...parts, kind: 'snapshot', rowBytes: head.bytes } as const
-  return { kind: 'snapshot', body: Buffer.from(JSON.stringify(head)), origin }
-}
-
-/** Returns undefined for a head that this release did not write. */
-export function parseHead({ body }: Pick<SnapshotResponse, 'body'>): SnapshotHead | undefined {
-  if (body.length > MAX_HEAD_BYTES) return undefined
-  const { id, side, parts, bytes, others, frame, totalItems } = Object(parseJson(body)) as Partial<SnapshotHead>
-  if (typeof id !== 'string' || (side !== 0 && side !== 1 && side !== 2)) return undefined
-  if (![parts, bytes, totalItems].every((count) => Number.isSafeInteger(count))) return undefined
-  return { id, side, parts, bytes, ...(others && { others }), ...(frame && { frame }), totalItems } as SnapshotHead
-}
-
-/** It may name hundreds of nodes. */
-const MAX_HEAD_BYTES = 128 * 1024

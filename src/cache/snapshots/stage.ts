@@ -5,10 +5,8 @@
  * the age and the rest of the lifetime of its only part.
  */
 
-import { collectionContracts } from '../../collections/contracts.ts'
-import { type CollectionRequest, DEFAULT_LIMIT, type PageWindow } from '../../collections/request.ts'
-import { OUTAGE } from '../../core/cache.ts'
-import { findListInTurns, isNodeFailure } from '../../core/envelope.ts'
+import { DEFAULT_LIMIT, type PageWindow } from '../../collections/request.ts'
+import { isNodeFailure } from '../../core/envelope.ts'
 import { createNoClient, type EdgeRead, type Handler, NO_COST } from '../../core/request.ts'
 import {
   type CacheableResponse,
@@ -20,16 +18,17 @@ import {
 } from '../../core/response.ts'
 import type { Lookup } from '../../core/stored-response.ts'
 import { timeLimitOf, withTimeout } from '../../core/timing.ts'
-import { arrivalLimitOf } from '../call-nodes.ts'
 import type { CacheTarget } from '../key.ts'
+import { arrivalLimitOf } from '../read-context.ts'
 import { createBuilder, type SnapshotPorts } from './build.ts'
 import { SnapshotDemands } from './builds.ts'
 import { type Computation, Computations, type StoredSource } from './computation.ts'
-import { CoveringQueries, type CoveringResponse, ORDERS, snapshotOfCovering } from './covering.ts'
+import { CoveringResponses } from './covering.ts'
 import { computableOf, type Derivable, derivableOf } from './derivable.ts'
-import { isWhole, needsAllRows, rowSourceOf, selectsAllRows } from './derivation.ts'
+import { needsAllRows, rowSourceOf, selectsAllRows } from './derivation.ts'
+import { parseHead } from './head.ts'
 import { SnapshotRefusedError } from './read-collection.ts'
-import { parseHead } from './rows.ts'
+import { countListed, isWhole, totalOf } from './whole-pages.ts'
 
 export class Snapshots {
   readonly #ports: SnapshotPorts
@@ -40,7 +39,7 @@ export class Snapshots {
   readonly #computations: Computations
   /** By the key of the collection. */
   readonly #building = new Map<string, Promise<boolean>>()
-  readonly #covering: CoveringQueries
+  readonly #covering: CoveringResponses
 
   /** `next` calls the nodes; `read` is the handler with the cache. */
   constructor(ports: SnapshotPorts, next: Handler<EdgeRead>, read: Handler<EdgeRead, ReadResponse>) {
@@ -50,7 +49,7 @@ export class Snapshots {
     this.#demands = new SnapshotDemands(ports.clock, ports.nodeReads)
     this.#build = createBuilder(ports, this.#demands, next)
     this.#computations = new Computations(ports, (key) => this.#demands.noteAnswered(key))
-    this.#covering = new CoveringQueries(ports.store.parts, ports.clock)
+    this.#covering = new CoveringResponses(ports)
   }
 
   /** Answers requests that the cache cannot answer: calls the nodes, for all rows or for the request itself. */
@@ -72,7 +71,10 @@ export class Snapshots {
     const stored = derivable.hasSnapshots ? await source.serve(derivable.target) : undefined
     const computation =
       stored?.kind === 'snapshot' ? await this.#computations.prepare(derivable, stored, source) : undefined
-    return computation ?? this.#findCovering(derivable, source)
+    if (computation !== undefined) return computation
+    const covered = await this.#covering.find(derivable, source)
+    const sole = { ...source, isLocal: true, isOnlySource: true } as const
+    return covered && this.#computations.prepare(covered.derivable, covered.snapshot, sole)
   }
 
   async #findSnapshot(derivable: Derivable): Promise<Computation | undefined> {
@@ -90,33 +92,6 @@ export class Snapshots {
     if (response !== undefined && isCut(response) && this.#demands.isRepeatedlyCut(key))
       void this.#buildInBackground(snapshot, key)
     return response === undefined ? undefined : this.#computations.prepare(derivable, response)
-  }
-
-  /** While no node answers, a stored response that has all rows serves as a snapshot. */
-  async #findCovering(derivable: Derivable, source: StoredSource): Promise<Computation | undefined> {
-    const { request, derivation } = derivable
-    const { defaultSort: sort, pagesOnly } = derivation.source
-    for (const order of ORDERS) {
-      const query = await this.#covering.find(this.#coveringKeyOf(derivable), order, source.isLocal)
-      const target = query && this.#ports.resolveTarget({ ...request, query })
-      if (typeof target !== 'object') continue
-      const stored = await source.serve(target)
-      if (stored?.kind !== 'envelope' || stored.origin.kind !== 'stored') continue
-      if (!source.isOnlySource && stored.origin.status.detail !== OUTAGE) continue
-      // Rows in another order than that of the collection.
-      const isOpen = order === 'sorted' && sort === undefined && derivation.collection.sort === undefined && !pagesOnly
-      const covered = { ...derivable, target }
-      const snapshot = isOpen ? undefined : await snapshotOfCovering(this.#ports, covered, stored as CoveringResponse)
-      if (snapshot === undefined) continue
-      const sorted = order === 'sorted' && sort !== undefined ? { sort } : {}
-      const collection: CollectionRequest = { ...sorted, ...derivation.collection }
-      return this.#computations.prepare({ ...covered, derivation: { ...derivation, collection } }, snapshot, {
-        ...source,
-        isLocal: true,
-        isOnlySource: true,
-      })
-    }
-    return undefined
   }
 
   /**
@@ -190,40 +165,10 @@ export class Snapshots {
     if (outage === 0) return response
     const { countsAgents, cutsEachAgent } = derivation.source
     const rows = countsAgents || cutsEachAgent ? await countListed(response.body, request) : undefined
-    if (isWhole(derivation, windowOf(request), { total, rows }))
-      this.#covering.note(this.#coveringKeyOf(derivable), request.query, ttl + outage)
+    if (isWhole(derivation, windowOf(request), { total, rows })) this.#covering.note(derivable, ttl + outage)
     return response
   }
-
-  /** Returns the name of all responses from which a request can be computed. */
-  #coveringKeyOf({ request, target, conditions }: Derivable): string {
-    const own = this.#ports.resolveTarget({ ...request, query: conditions })
-    return typeof own === 'string' ? target.key : own.key
-  }
 }
-
-async function countListed(body: Buffer, { endpoint: { contract } }: EdgeRead): Promise<number | undefined> {
-  const { rowsName, totalName } = collectionContracts[contract]
-  const list = await findListInTurns(body, rowsName, totalName)
-  return list && list.rows.ranges.length / 2
-}
-
-/**
- * Returns the total in the text of a collection, near its beginning or its end; `undefined`: it is not there. It may be wrong
- * for a hostile body, whose rows no snapshot accepts; to find the rows of one would block the event loop.
- */
-function totalOf(body: Buffer, { endpoint: { contract } }: EdgeRead): number | undefined {
-  const name = `"${collectionContracts[contract].totalName}":`
-  const ends = [
-    body.toString('latin1', 0, MAX_END_BYTES),
-    body.toString('latin1', Math.max(0, body.length - MAX_END_BYTES)),
-  ]
-  const [total] = ends.flatMap((text) => /^ ?(\d+)[,}]/.exec(text.split(name).at(-1) ?? '')?.[1] ?? [])
-  return total === undefined ? undefined : Number(total)
-}
-
-/** What the v4 contract writes behind the total has about 150 bytes. */
-const MAX_END_BYTES = 256
 
 /**
  * Whether the cache serves the stored snapshot without a call to the nodes. A stale one would be refreshed, which takes a

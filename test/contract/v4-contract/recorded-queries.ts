@@ -4,7 +4,7 @@
  */
 
 import { compilePolicy } from '../../../src/cache/policy.ts'
-import { derivationOf, rowSourceOf, V3_READS } from '../../../src/cache/snapshots/derivation.ts'
+import { derivationOf, rowSourceOf } from '../../../src/cache/snapshots/derivation.ts'
 import { readCollection } from '../../../src/cache/snapshots/read-collection.ts'
 import { isDetermined } from '../../../src/collections/determined.ts'
 import { answerInFrame, type QueriedRows, readParts } from '../../../src/collections/queried-rows.ts'
@@ -14,6 +14,7 @@ import { v4Contract } from '../../../src/contracts/v4/index.ts'
 import type { EdgeRead } from '../../../src/core/request.ts'
 import type { EnvelopeResponse } from '../../../src/core/response.ts'
 import { OF_NODE } from '../../../src/layouts/dialect.ts'
+import { V3_READS } from '../../support/edge-requests.ts'
 import { type ContractExchange, isRefusal } from './exchanges.ts'
 
 /** A request and its response; the members that the recordings of both kinds share. */

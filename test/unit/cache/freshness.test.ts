@@ -1,5 +1,5 @@
 import t from 'tap'
-import { arrivalLimitOf } from '../../../src/cache/call-nodes.ts'
+import { arrivalLimitOf } from '../../../src/cache/read-context.ts'
 import { cachedOf, type EdgeResponse, type JoinedOrigin } from '../../../src/core/response.ts'
 import {
   cacheStatusOf,

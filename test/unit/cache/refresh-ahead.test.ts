@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { ReadContext } from '../../../src/cache/call-nodes.ts'
+import { refreshWindow } from '../../../src/cache/demand.ts'
+import type { ReadContext } from '../../../src/cache/read-context.ts'
 import { RefreshAhead, WaitingRefreshes } from '../../../src/cache/refresh-ahead.ts'
-import { refreshWindow } from '../../../src/cache/refresh-window.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import {
   bodyOf,

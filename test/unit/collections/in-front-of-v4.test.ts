@@ -1,9 +1,10 @@
 /** Which requests of the v3 contract are computed from rows that the edge has converted. */
 import t from 'tap'
-import { derivationOf, V3_READS } from '../../../src/cache/snapshots/derivation.ts'
+import { derivationOf } from '../../../src/cache/snapshots/derivation.ts'
 import type { ReadEndpoint } from '../../../src/contracts/endpoint.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
 import type { EdgeRead } from '../../../src/core/request.ts'
+import { V3_READS } from '../../support/edge-requests.ts'
 
 const REQUESTS: Readonly<
   Record<string, { readonly computed: readonly string[]; readonly leftToNodes: readonly string[] }>

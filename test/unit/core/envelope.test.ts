@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'
-import { isStorable } from '../../../src/cache/storable.ts'
+import { isStorable } from '../../../src/cache/store-response.ts'
 import { errorNumberOf, etagOf, readEnvelopeInTurns } from '../../../src/core/envelope.ts'
 import { TRANSIENT_ERRORS } from '../../../src/join/proxy-errors.ts'
 import { OF_NODE } from '../../../src/layouts/dialect.ts'

@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Test } from 'tap'
 import t from 'tap'
-import { SharedPresence } from '../../../src/cache/single-flight.ts'
+import { SharedPresence } from '../../../src/cache/shared-presence.ts'
 import type { NodeCall } from '../../../src/core/node-call.ts'
 import { Presence, type PresenceState } from '../../../src/core/presence.ts'
 import { eventually } from '../../support/eventually.ts'

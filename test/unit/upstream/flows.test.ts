@@ -2,7 +2,7 @@
 
 import { assert, asyncProperty, constantFrom, integer, record, uniqueArray } from 'fast-check'
 import t from 'tap'
-import { SharedPresence } from '../../../src/cache/single-flight.ts'
+import { SharedPresence } from '../../../src/cache/shared-presence.ts'
 import { PAUSE_MS } from '../../../src/core/node-call.ts'
 import { Presence } from '../../../src/core/presence.ts'
 import { type Flow, Flows, isBulkFlow } from '../../../src/upstream/flows.ts'

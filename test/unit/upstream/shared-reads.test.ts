@@ -1,7 +1,7 @@
 /** Within the calls of one user at one address, a read that several interactive clients await comes first. */
 
 import t from 'tap'
-import { SharedPresence } from '../../../src/cache/single-flight.ts'
+import { SharedPresence } from '../../../src/cache/shared-presence.ts'
 import { Presence } from '../../../src/core/presence.ts'
 import type { ConcurrencyLimiter, LimitedCall } from '../../../src/upstream/limiter.ts'
 import { Agenda, createLimiter, deadlineIn, flowOf, settled } from './limiter-simulation.ts'

@@ -1,0 +1,52 @@
+import { type ClientPresence, Presence, type PresenceState } from '../core/presence.ts'
+
+/** The presence of all that await one piece of work: a single connected client is enough. */
+export class SharedPresence extends Presence {
+  readonly #counts = { connected: 0, halfClosed: 0, left: 0 }
+  /** For each member, whether it waits: the work may be a part of a refresh. */
+  readonly #members = new Set<() => boolean>()
+  #isPinned = false
+  readonly #onShare = new Set<() => void>()
+  interactiveClients = 0
+
+  get isAwaited(): boolean {
+    return [...this.#members].some((isAwaited) => isAwaited())
+  }
+
+  /** Returns the function with which the member leaves. `member` is absent for work of the edge, which is never abandoned. */
+  join(member: ClientPresence | undefined, isBulk = false): () => void {
+    const isAwaited = () => member?.isAwaited !== false
+    this.#members.add(isAwaited)
+    const isInteractive = isAwaited() && !isBulk
+    if (isInteractive) this.interactiveClients += 1
+    if (isInteractive && this.interactiveClients === 2) for (const listener of this.#onShare) listener()
+    if (member === undefined) this.pin()
+    let state: PresenceState | undefined
+    const change = (next?: PresenceState) => {
+      if (state !== undefined) this.#counts[state] -= 1
+      if (next !== undefined) this.#counts[next] += 1
+      state = next
+      const { connected, halfClosed } = this.#counts
+      if (!this.#isPinned) this.set(connected > 0 ? 'connected' : halfClosed > 0 ? 'halfClosed' : 'left')
+    }
+    const isWatched = member !== undefined && !this.#isPinned
+    const stop = isWatched ? member.onChange(() => change(member.state)) : undefined
+    if (isWatched) change(member.state)
+    return () => {
+      this.#members.delete(isAwaited)
+      if (isInteractive) this.interactiveClients -= 1
+      stop?.()
+      if (isWatched) change()
+    }
+  }
+
+  onShare(listener: () => void): () => void {
+    this.#onShare.add(listener)
+    return () => this.#onShare.delete(listener)
+  }
+
+  pin(): void {
+    this.#isPinned = true
+    this.set('connected')
+  }
+}
