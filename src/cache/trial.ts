@@ -31,9 +31,9 @@ export function trial(ports: TrialPorts, cache: Stage<EdgeRead>): Stage<EdgeRead
       // A response that may not be stored, such as an error of the manager, is fetched for each request.
       const outcome = status === undefined ? 'miss' : cacheOutcomeOf(status)
       const { group } = target.policy
-      const trialled = { requestId: request.requestId, group, route: routeOf(request.endpoint), cache: outcome }
+      const trialRead = { requestId: request.requestId, group, route: routeOf(request.endpoint), cache: outcome }
       /** Without a comparison, the cache would have called the nodes too. */
-      const report = (compared?: Comparison) => emit(ports, trialled, compared)
+      const report = (compared?: Comparison) => emit(ports, trialRead, compared)
       if (cached.kind === 'file' || isOfThisRequest(cached.origin)) {
         report()
         return toTrialResponse(cached, { trial: outcome })
@@ -69,10 +69,10 @@ function toTrialResponse(response: EdgeResponse, detail: TrialDetail): EdgeRespo
   return { ...response, origin: { kind: 'trial', status: { fwd: 'bypass', detail }, of: response.origin } }
 }
 
-type TrialledRead = Pick<Extract<CacheEvent, { kind: 'trial' }>, 'requestId' | 'group' | 'route' | 'cache'>
+type TrialRead = Pick<Extract<CacheEvent, { kind: 'trial' }>, 'requestId' | 'group' | 'route' | 'cache'>
 
 /** Also as a comparison of the divergence check, whose counts the console shows by cache group. */
-function emit({ onEvent }: TrialPorts, read: TrialledRead, compared: Comparison | undefined): void {
+function emit({ onEvent }: TrialPorts, read: TrialRead, compared: Comparison | undefined): void {
   if (compared !== undefined) onEvent({ kind: 'verified', group: read.group, outcome: compared.outcome })
   onEvent({
     kind: 'trial',

@@ -61,12 +61,12 @@ export function isWholeCluster({ page, count, isWhole }: FirstPage, { query }: E
  */
 export function coveredBy(
   { page, count }: FirstPage,
-  agents: Pick<ReadAgents, 'listedIds' | 'nodeOf'>,
+  agents: Pick<ReadAgents, 'index' | 'nodeOf'>,
   { query }: Pick<EdgeRead, 'query'>,
   ofNode: string | undefined,
 ): ReadonlySet<string> {
   if (ofNode === undefined && query.select !== undefined && page.total > count) return new Set()
-  const ids = count < MAX_LIMIT ? agents.listedIds : agentIdsOf(page).slice(0, -1)
+  const ids = count < MAX_LIMIT ? agents.index.listedIds : agentIdsOf(page).slice(0, -1)
   const isCovered = (id: string) => {
     if (id === MANAGER_AGENT_ID) return ofNode !== undefined
     const node = agents.nodeOf(id)

@@ -60,7 +60,7 @@ type ReadOfAgents = Pick<JoinedRead, 'request' | 'report'> & { readonly ports: P
 export class ReadAgents {
   readonly #read: ReadOfAgents
   readonly #table: AgentOwnerMap
-  readonly #index: AgentIndex
+  readonly index: AgentIndex
   readonly #named: ReadonlySet<string> | undefined
   /** By agent id: the node that the master named during this read. */
   readonly #verified = new Map<string, string>()
@@ -68,21 +68,16 @@ export class ReadAgents {
   constructor(read: ReadOfAgents, table: AgentOwnerMap, index: AgentIndex) {
     this.#read = read
     this.#table = table
-    this.#index = index
+    this.index = index
     this.#named = namedIds(read.request)
   }
 
   /** Whether the list of a node over all agents may lack some of its agents. `node` is absent: of any node. */
   exceedsList(node?: string): boolean {
     if (node === undefined) return this.#table.size > MAX_LISTED_AGENTS
-    const last = this.#index.byNode.get(node)?.at(-1)
-    const lastListed = this.exceedsList() ? Number(this.#index.listedIds.at(-1)) : Number.POSITIVE_INFINITY
+    const last = this.index.byNode.get(node)?.at(-1)
+    const lastListed = this.exceedsList() ? Number(this.index.listedIds.at(-1)) : Number.POSITIVE_INFINITY
     return last !== undefined && Number(last.id) > lastListed
-  }
-
-  /** The agents that nodes read in a list over all agents. */
-  get listedIds(): readonly string[] {
-    return this.#index.listedIds
   }
 
   /** The number of agents in the owner table. */
@@ -101,7 +96,7 @@ export class ReadAgents {
   }
 
   #agentsOf(node: string): readonly OwnedAgent[] {
-    const agents = this.#index.byNode.get(node) ?? []
+    const agents = this.index.byNode.get(node) ?? []
     if (this.#verified.size === 0) return agents
     const moved = [...this.#verified].flatMap(([id, owner]) => (owner === node ? [{ id, node }] : []))
     return [...agents.filter(({ id }) => !this.#verified.has(id)), ...moved].sort(compareAgents)
@@ -109,7 +104,7 @@ export class ReadAgents {
 
   /** Returns the requested agents with a known node: master first, then by name of the node, then by id. */
   inOrder(master: string): readonly OwnedAgent[] {
-    const names = new Set([...this.#index.byNode.keys(), ...this.#verified.values()])
+    const names = new Set([...this.index.byNode.keys(), ...this.#verified.values()])
     names.delete(master)
     const others = [...names].sort(compareText).flatMap((node) => this.#agentsOf(node))
     return [...this.of(master), ...(this.#named ? others.filter(({ id }) => this.isRequested(id)) : others)]
@@ -119,11 +114,6 @@ export class ReadAgents {
   nodeOf(id: string): string | undefined {
     const owner = this.#table.get(id)
     return this.#verified.get(id) ?? (owner?.kind === 'node' ? owner.node : undefined)
-  }
-
-  /** Returns the nodes of all agents; `hasUnknown`: some agents have none. */
-  owners(): { readonly nodes: readonly string[]; readonly hasUnknown: boolean } {
-    return { nodes: [...this.#index.byNode.keys()], hasUnknown: this.#index.hasUnknown }
   }
 
   /**
@@ -181,7 +171,7 @@ export class ReadAgents {
       const first = ids.slice(0, MAX_IDS_IN_MESSAGE).join(', ') + (ids.length > MAX_IDS_IN_MESSAGE ? ' …' : '')
       this.#read.report.addError(node, toPartError(createOwnerUnknownError(first)))
     }
-    const { byNode, unknown } = this.#index
+    const { byNode, unknown } = this.index
     for (const [node, agents] of byNode) {
       if (!isKnownNode(node))
         report(

@@ -71,11 +71,11 @@ function reportRowsOfWorkers(
 ): void {
   const master = ports.view.master().name
   const totalOf = (some: readonly NodeRows[]) => some.reduce((sum, { total }) => sum + total, 0)
-  const { nodes, hasUnknown } = agents.owners()
+  const { byNode, hasUnknown } = agents.index
   // If the node of some agent is unknown, the manager asks itself twice.
   const ofMaster = hasUnknown ? totalOf(rows.filter(({ node }) => node === master)) : 0
   if (page?.total === totalOf(rows) + ofMaster) return
-  for (const node of new Set([...ports.view.nodes().map(({ name }) => name), ...nodes])) {
+  for (const node of new Set([...ports.view.nodes().map(({ name }) => name), ...byNode.keys()])) {
     if (node !== master && report.errorsOf(node).length === 0) report.addError(node, createPartError(935, ''))
   }
 }

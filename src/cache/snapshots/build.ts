@@ -14,11 +14,11 @@ import { staleTimesOf } from '../lifetimes.ts'
 import type { CachePorts } from '../read-context.ts'
 import type { CacheStore } from '../stores/contract.ts'
 import { storageLifetime } from '../stores/local-entries.ts'
-import type { SnapshotDemands } from './builds.ts'
 import { type NodeReads, needsAllRows, rowSourceOf } from './derivation.ts'
 import { parseHead, type SnapshotHead, snapshotOf } from './head.ts'
 import { readCollection, readJoined, type SnapshotLimits, SnapshotRefusedError } from './read-collection.ts'
 import type { CollectionRows, SnapshotRows } from './rows.ts'
+import type { SnapshotDemands } from './snapshot-demands.ts'
 import { countsPage } from './whole-pages.ts'
 
 export interface SnapshotSettings extends SnapshotLimits {

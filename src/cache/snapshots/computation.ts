@@ -81,8 +81,28 @@ export class Computations {
     // In an outage, ties have the order of the snapshot, and rows that only the master has are missing.
     const isOnlySource = stored?.isOnlySource === true || cached?.status.detail === OUTAGE
     const isCostly = found.table.valuesToRead(derivation.collection) > MAX_VALUES_OF_HIT
-    const compute = (started: number) =>
-      this.#compute({ derivable, snapshot, head, rows: found, isOnlySource, received }, started)
+    const compute = async (started: number): Promise<EnvelopeResponse | undefined> => {
+      const parts = partsOfRows(snapshot, head)
+      const body = await bodyOf(found, derivation, head, { ...derivable, isOnlySource })
+      // The edge owns the pages of joined collections, and refuses what they do not support.
+      if (body instanceof CollectionError) return target.policy.isJoined ? refuse(body, parts) : undefined
+      if (body === undefined) return undefined
+      const computed = { kind: 'envelope', status: 200, body, errorNumber: 0 } as const
+      if (isPartial(snapshot)) return { ...computed, origin: { ...parts, kind: 'joined', isUnfinished: false } }
+      const { hit: isStored = false, detail } = cached?.status ?? {}
+      if (isStored) this.#noteAnswered(target)
+      return {
+        ...computed,
+        origin: {
+          ...parts,
+          kind: 'computed',
+          from: isDegraded(detail) ? detail : isStored ? 'stored' : 'fetched',
+          // The cache counts the time since the request began itself, of which the fetch of a new snapshot is a part.
+          oldestPartAge: Math.max(0, age - (received - started)),
+          partsFreshFor: (response?.ttl ?? 0) - age - (clock() - received),
+        },
+      }
+    }
     const isBounded = isCostly && !target.policy.isJoined && !isOnlySource
     return { isCostly, run: isBounded ? (started) => this.#runCostly(() => compute(started)) : compute }
   }
@@ -97,52 +117,11 @@ export class Computations {
     }
   }
 
-  async #compute(
-    { derivable, snapshot, head, rows, isOnlySource, received }: Prepared,
-    started: number,
-  ): Promise<EnvelopeResponse | undefined> {
-    const { target, derivation } = derivable
-    const { cached } = snapshot
-    const parts = partsOfRows(snapshot, head)
-    const body = await bodyOf(rows, derivation, head, { ...derivable, isOnlySource })
-    // The edge owns the pages of joined collections, and refuses what they do not support.
-    if (body instanceof CollectionError) return target.policy.isJoined ? refuse(body, parts) : undefined
-    if (body === undefined) return undefined
-    const response = { kind: 'envelope', status: 200, body, errorNumber: 0 } as const
-    if (isPartial(snapshot)) return { ...response, origin: { ...parts, kind: 'joined', isUnfinished: false } }
-    const { hit: isStored = false, detail } = cached?.status ?? {}
-    if (isStored) this.#noteAnswered(target)
-    const { clock } = this.#ports
-    const age = cached?.age ?? 0
-    return {
-      ...response,
-      origin: {
-        ...parts,
-        kind: 'computed',
-        from: isDegraded(detail) ? detail : isStored ? 'stored' : 'fetched',
-        // The cache counts the time since the request began itself, of which the fetch of a new snapshot is a part.
-        oldestPartAge: Math.max(0, age - (received - started)),
-        partsFreshFor: (cached?.response.ttl ?? 0) - age - (clock() - received),
-      },
-    }
-  }
-
   #noteAnswered({ key, policy }: CacheTarget): void {
     this.#ports.rows.count(key, { queries: 1 })
     this.#onAnswered(key)
     this.#ports.onEvent({ kind: 'snapshotQuery', group: policy.group })
   }
-}
-
-/** One request, and the snapshot that answers it. */
-interface Prepared {
-  readonly derivable: Derivable
-  readonly snapshot: SnapshotResponse
-  readonly head: SnapshotHead
-  readonly rows: QueriedRows
-  readonly isOnlySource: boolean
-  /** When the snapshot was received, by the clock. */
-  readonly received: number
 }
 
 /** Returns the body of the response, or why the request is refused; `undefined`: only a node has the rows in their order. */
