@@ -89,6 +89,7 @@ function createCounters(registry: Registry, sources: MetricsSources): EventListe
 }
 
 type Labels = Readonly<Record<string, LabelValue>>
+type Values = Readonly<Record<string, LabelValue | undefined>>
 type Add = (labels: Labels, value: number) => void
 
 /** Returns the function that counts one event; the events of a row have one type. */
@@ -102,13 +103,10 @@ function registerEventSeries(registry: Registry, row: EventSeries, sources: Metr
     const added = value === undefined ? 1 : value(event)
     if (added === undefined) return
     const labels: Record<string, LabelValue> = {}
-    for (const [name, field] of fields) labels[name] = fieldOf(event, field)
+    const values: Values = event
+    for (const [name, field] of fields) labels[name] = values[field] ?? ''
     add(labels, added)
   }
-}
-
-function fieldOf(event: Readonly<Record<string, LabelValue>>, field: string): LabelValue {
-  return event[field] ?? ''
 }
 
 function counterOf(registry: Registry, { name, help, labels }: EventSeries) {
@@ -152,7 +150,7 @@ function createZeros(
   const field = labels[open] ?? ''
   const seen = new Set<LabelValue>()
   return (event) => {
-    const value = fieldOf(event, field)
+    const value = (event as Values)[field] ?? ''
     if (seen.has(value)) return
     seen.add(value)
     create(value)
