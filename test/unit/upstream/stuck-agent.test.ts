@@ -46,7 +46,25 @@ async function start(t: Test, mode: keyof typeof MODES, watched: Partial<typeof 
     limit: () => status()[0]?.limit,
     ofAgent: (path: string, overrides = {}) => read(path, { agentData: '005', ...MODES[mode], ...overrides }),
     other: (path: string) => read(path),
-    sent: () => node.seen.filter(({ url }) => url?.includes('/005')).length,
+    sent: () => node.seen.filter(({ url }) => url?.includes('/005') && !url.includes('answered')).length,
+    /** Sends these reads at once: each of two others that are answered lets two follow. */
+    ofAgentAtOnce: async (paths: readonly string[], overrides = {}) => {
+      const sent = cluster.sent() + paths.length
+      const answered = [1, 2].map((at) => cluster.ofAgent(`/syscheck/005?answered=${at}`))
+      const reads = paths.map((path) => cluster.ofAgent(path, overrides))
+      for (const each of answered) {
+        await eventually(() => held.length > 0)
+        cluster.answerOne()
+        await each
+      }
+      await eventually(() => cluster.sent() === sent)
+      return { reads }
+    },
+    /** Others are answered meanwhile. */
+    isStuck: async () => {
+      await cluster.other('/agents')
+      return cluster.inFlight() === 1
+    },
     answerOne: () => respond(held.shift() as ServerResponse),
     fallSilent: () => {
       isSilent = true
@@ -88,10 +106,9 @@ t.test('reads that wait for others of their agent are not sent to a node that wa
 
 for (const mode of ['manager', 'edge'] as const) {
   t.test(`mode ${mode}: the node answers other reads, and further reads about the agent are not sent`, async (t) => {
-    const { ofAgent, other, inFlight, sent, recover, isAvailable } = await start(t, mode)
+    const { ofAgent, ofAgentAtOnce, other, inFlight, sent, recover, isAvailable } = await start(t, mode)
     const began = performance.now()
-    const stuck = READS.slice(0, SLOTS).map((path) => ofAgent(path))
-    await eventually(() => sent() === SLOTS)
+    const { reads: stuck } = await ofAgentAtOnce(READS.slice(0, SLOTS))
     const others = await Promise.all(['/syscheck/006', '/agents', '/rules'].map(other))
     for (const result of others) t.match(result, { ok: true })
     t.ok(performance.now() - began < TIMEOUT_MS / 2, 'as soon as the reads are late')
@@ -106,10 +123,11 @@ for (const mode of ['manager', 'edge'] as const) {
   })
 
   t.test(`mode ${mode}: reads that time out show nothing about the node, and follow each other`, async (t) => {
-    const { ofAgent, other, inFlight, limit, sent, isAvailable } = await start(t, mode)
-    const timeout = 600
+    const { ofAgent, ofAgentAtOnce, other, inFlight, limit, sent, isAvailable } = await start(t, mode)
+    const timeout = 1_500
     // Reads of three URLs would decide.
-    const first = READS.slice(0, SLOTS).map((_, at) => ofAgent(`${READS[at % 2]}`, { timeout }))
+    const urls = Array.from({ length: SLOTS }, (_, at) => `${READS[at % 2]}`)
+    const { reads: first } = await ofAgentAtOnce(urls, { timeout })
     const next = ofAgent('/syscheck/005?offset=1', { timeout: 2 * timeout })
     const last = ofAgent('/syscheck/005?offset=2', { timeout: 1.5 * timeout })
     t.match(await other('/agents'), { ok: true })
@@ -125,14 +143,16 @@ for (const mode of ['manager', 'edge'] as const) {
   t.test(
     `mode ${mode}: when reads of several URLs timed out, those that wait and later ones fail at once`,
     async (t) => {
-      const { ofAgent, other, inFlight, sent, recover, isAvailable } = await start(t, mode)
-      const first = READS.slice(0, SLOTS).map((path) => ofAgent(path, { timeout: 600 }))
-      await eventually(() => inFlight() === 1)
-      const waiting = Array.from({ length: QUEUE }, () => ofAgent('/sca/005', { timeout: 60_000 }))
-      for (const result of await Promise.all(first)) t.match(result, { fault: 'timeout', sent: true })
+      const { ofAgent, ofAgentAtOnce, other, isStuck, sent, recover, isAvailable } = await start(t, mode)
+      const { reads: first } = await ofAgentAtOnce(READS.slice(0, SLOTS), { timeout: 1_500 })
+      await eventually(isStuck)
+      // Two of the first were sent after the latest response.
+      const third = ofAgent('/ciscat/005/results', { timeout: 4_500 })
+      const waiting = Array.from({ length: QUEUE - 1 }, () => ofAgent('/sca/005', { timeout: 60_000 }))
+      for (const result of await Promise.all([...first, third])) t.match(result, { fault: 'timeout', sent: true })
       for (const result of [...(await Promise.all(waiting)), await ofAgent('/sca/005')])
         t.match(result, { fault: 'timeout', sent: false, reason: 'earlierReadsStuck', about: 'reads about agent 005' })
-      t.equal(sent(), SLOTS)
+      t.equal(sent(), SLOTS + 1)
       t.ok(isAvailable())
       t.match(await other('/syscheck/006'), { ok: true })
       recover()
@@ -143,9 +163,9 @@ for (const mode of ['manager', 'edge'] as const) {
 }
 
 t.test('at most as many reads wait for stuck databases as the queue of the node has places', async (t) => {
-  const { ofAgent, inFlight, recover } = await start(t, 'edge')
-  const stuck = READS.slice(0, SLOTS).map((path) => ofAgent(path))
-  await eventually(() => inFlight() === 1)
+  const { ofAgent, ofAgentAtOnce, isStuck, recover } = await start(t, 'edge')
+  const { reads: stuck } = await ofAgentAtOnce(READS.slice(0, SLOTS))
+  await eventually(isStuck)
   const waiting = Array.from({ length: QUEUE }, (_, at) => ofAgent(`/syscheck/005?offset=${at}`))
   for (const path of READS) t.match(await ofAgent(path), { fault: 'overloaded', sent: false, retryAfter: 1 })
   recover()
