@@ -21,11 +21,11 @@ export function nodeOfAgent(row: unknown): string | undefined {
 
 /** A client that needs no node for this long has used little lately (milliseconds). */
 export const PAUSE_MS = 500
-/** Who causes a call. `party`: the user and its address. */
+/** Who causes a call. `party`: the user and its address. `name`: of one of its flows. */
 export interface ClientFlow {
   readonly party: string
-  readonly connection: number | string
-  /** The client has had a request waiting for long. */
+  readonly name: number | string
+  /** The party has had requests of this kind waiting for long. */
   readonly isBulk?: boolean
 }
 

@@ -17,10 +17,9 @@ import {
   type Reuse,
 } from '../core/request.ts'
 import type { Trace } from '../core/trace.ts'
-import { useConnection } from './connection-use.ts'
 import { canonicalValues, type Flags, type Values } from './parameters.ts'
 import type { Charge } from './rate-limit.ts'
-import { sequenceOf } from './sequences.ts'
+import { flowOf } from './sequences.ts'
 
 /** What a URL means once it is validated. It depends on nothing but the text of the URL, and is never changed. */
 export interface ValidatedUrl {
@@ -99,10 +98,7 @@ abstract class ClientRequest<E extends Endpoint> implements RequestClient {
   }
 
   get flow(): ClientFlow {
-    if (this.#flow === undefined) {
-      const party = `${this.caller.name} ${this.#address}`
-      this.#flow = { party, ...useConnection(this.#connection?.response, party, sequenceOf(this)) }
-    }
+    this.#flow ??= flowOf(this, `${this.caller.name} ${this.#address}`, this.#connection?.response)
     return this.#flow
   }
 

@@ -1,12 +1,13 @@
-/** Whether the requests of a caller follow each other for long. */
-import { PAUSE_MS } from '../core/node-call.ts'
+/** Who always has a request waiting, by the requests of one kind that need a node, and the flow of a request (`docs/queueing.md`). */
+import type { ServerResponse } from 'node:http'
+import { type ClientFlow, PAUSE_MS } from '../core/node-call.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { EdgeRequest } from '../core/request.ts'
 
 /** More than a page of a dashboard takes. */
 const BULK_AFTER_MS = 5000
 
-/** Requests that need a node, with pauses of less than `PAUSE_MS`. */
+/** Requests of one kind of a party that need a node, with pauses of less than `PAUSE_MS`. */
 class Sequence {
   #requests = 0
   #idleSince = 0
@@ -21,9 +22,12 @@ class Sequence {
   }
 
   /** Returns whether the requests have followed each other for long. */
-  begin(now: number): boolean {
-    this.#requests += 1
+  isBulk(now: number): boolean {
     return now - this.#since >= BULK_AFTER_MS
+  }
+
+  begin(): void {
+    this.#requests += 1
   }
 
   end(now: number): void {
@@ -32,24 +36,81 @@ class Sequence {
   }
 }
 
-/** The sequences of callers by name: a balancer sends requests of many callers on one connection. */
-export class Sequences {
-  readonly #latest = new RecentlyUsed<Sequence>(MAX_IN_USE)
+/** The flow of a request. Whether it is bulk is read when the request needs a slot: it may have waited for others before. */
+class RequestFlow implements ClientFlow {
+  readonly party: string
+  readonly name: number | string
+  readonly #sequence: Sequence
+  readonly #clock: () => number
 
-  /** Begins a request. `now`: monotonic milliseconds. */
-  begin(name: string, now: number): { readonly isBulk: boolean; readonly end: (now: number) => void } {
-    const latest = this.#latest.get(name)
-    const sequence = latest === undefined || latest.isOver(now) ? new Sequence(now) : latest
-    if (sequence !== latest) this.#latest.set(name, sequence)
-    return { isBulk: sequence.begin(now), end: (end) => sequence.end(end) }
+  constructor(party: string, name: number | string, sequence: Sequence, clock: () => number) {
+    this.party = party
+    this.name = name
+    this.#sequence = sequence
+    this.#clock = clock
+  }
+
+  get isBulk(): boolean {
+    return this.#sequence.isBulk(this.#clock())
+  }
+
+  end(): void {
+    this.#sequence.end(this.#clock())
   }
 }
 
 /**
- * Returns the name of the sequence to which a request without a connection of its own belongs: all requests for one of many
- * things (of an agent, of a later page), or those of one path. People read the same responses again; bulk reads one after another.
+ * The sequences of all parties. Connections do not show who is bulk: one of a pool has requests of many people, and some
+ * clients open one for each request. But bulk requests of a kind take turns by connection, so a person on one that lasts comes
+ * before those that have used more.
  */
-export function sequenceOf({ endpoint, params, query }: Pick<EdgeRequest, 'endpoint' | 'params' | 'query'>): string {
+export class Sequences {
+  readonly #latest = new RecentlyUsed<Sequence>(MAX_IN_USE)
+  readonly #clock: () => number
+
+  constructor(clock: () => number) {
+    this.#clock = clock
+  }
+
+  /** Begins a request. `connection`: absent: the request is the first one of its connection. */
+  begin(party: string, kind: string, connection: number | undefined): RequestFlow {
+    const now = this.#clock()
+    const name = `${party} ${kind}`
+    let sequence = this.#latest.get(name)
+    if (sequence === undefined || sequence.isOver(now)) {
+      sequence = new Sequence(now)
+      this.#latest.set(name, sequence)
+    }
+    sequence.begin()
+    return new RequestFlow(party, (sequence.isBulk(now) && connection) || kind, sequence, this.#clock)
+  }
+}
+
+type KindParts = Pick<EdgeRequest, 'endpoint' | 'params' | 'query'>
+
+/**
+ * Returns the kind of a request: all reads of one of many things (of an agent, of a later page), or those of one path. People
+ * read the same responses again; bulk reads one after another.
+ */
+export function kindOf({ endpoint, params, query }: KindParts): string {
   const isOfMany = Object.keys(params).length > 0 || Number(query.offset ?? 0) > 0
   return isOfMany ? 'one of many' : endpoint.path
+}
+
+const known = new WeakMap<object, number>()
+let connections = 0
+const sequences = new Sequences(() => performance.now())
+
+/** Returns the flow of a request of a party. The request is a part of its sequence until its response ends. */
+export function flowOf(request: KindParts, party: string, response: ServerResponse | undefined): ClientFlow {
+  const { socket } = response ?? {}
+  if (!response || !socket) return { party, name: '' }
+  const connection = known.get(socket)
+  if (connection === undefined) {
+    connections += 1
+    known.set(socket, connections)
+  }
+  const flow = sequences.begin(party, kindOf(request), connection)
+  response.once('close', () => flow.end())
+  return flow
 }

@@ -1,12 +1,12 @@
 /**
- * The flows of one node: who causes its calls. A flow is one user at one address on one connection, because a dashboard has
- * one account and one address for everybody who uses it; on new connections, those of one kind (`http/sequences.ts`). Calls of
- * a flow are counted in node time: the milliseconds that they have a slot.
+ * The flows of one node: who causes its calls. A flow is one user at one address with one kind of reads: a path, or all agents
+ * and later pages. While such reads are bulk, each connection has a flow of them (`http/sequences.ts`). Calls of a flow are
+ * counted in node time: the milliseconds that they have a slot.
  *
  * `recent`: the node time since the latest pause, in which the flow had no call for `PAUSE_MS`, with the usual time of rejected
- * calls. A flow with at least `BURST_MS` of it always has a call waiting: it is bulk. So is one whose client has had a request
- * waiting for long (`http/connection-use.ts`): most of them may follow fetches of others. So is a page that continues a walk
- * through a collection.
+ * calls. A flow with at least `BURST_MS` of it always has a call waiting: it is bulk. So is one of a kind of which the party has
+ * had requests waiting for long: most of them may follow fetches of others. So is a page that continues a walk through a
+ * collection.
  *
  * `served`: the node time of the flow in a virtual time that starts where the flows in use are.
  *
@@ -68,7 +68,7 @@ export class Flows {
     this.#forgetIdle(now)
     const { flow: of } = call
     const party = of && this.#get(of.party, 'party')
-    const caller = of ? this.#get(`${of.party} ${of.connection}`, 'client', party) : this.#get(call.caller, 'edge')
+    const caller = of ? this.#get(`${of.party} ${of.name}`, 'client', party) : this.#get(call.caller, 'edge')
     if (of?.isBulk) caller.recent = Math.max(caller.recent, BURST_MS)
     const isRefresh = call.presence?.isAwaited === false && !isBulkFlow(caller)
     let owner = caller

@@ -10,11 +10,11 @@ import { schema } from '../../../src/config/schema.ts'
 import { parseValues, validate } from '../../../src/config/validate.ts'
 import type { CacheGroup } from '../../../src/contracts/endpoint.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
-import type { ClientFlow, NodeSlots, SharedSlots } from '../../../src/core/node-call.ts'
+import type { NodeSlots, SharedSlots } from '../../../src/core/node-call.ts'
 import { Presence } from '../../../src/core/presence.ts'
 import type { EdgeRead, RequestClient } from '../../../src/core/request.ts'
 import { startDeadline } from '../../../src/core/timing.ts'
-import { Sequences, sequenceOf } from '../../../src/http/sequences.ts'
+import { kindOf, Sequences } from '../../../src/http/sequences.ts'
 import { ConcurrencyLimiter, type LimitedCall } from '../../../src/upstream/limiter.ts'
 import { cacheStatusOf, edgeRequest, replica, success } from '../../support/edge-requests.ts'
 import { Agenda } from '../../unit/upstream/limiter-simulation.ts'
@@ -263,8 +263,8 @@ export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, wa
   const answers: Answer[] = []
   let connections = 0
   const pools = new Map<string, number[]>()
-  const known = new Set<number | string>()
-  const sequences = replicas.map(() => new Sequences())
+  const known = new Map<number | string, number>()
+  const sequences = Array.from({ length: REPLICAS }, () => new Sequences(clock)) as [Sequences, Sequences]
   const open = () => (connections += 1)
   const ask = async (party: string, client: number, { path, request }: Target, patience: number): Promise<boolean> => {
     const at = client % REPLICAS
@@ -277,19 +277,16 @@ export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, wa
     const user = party === 'people' ? 'browser' : crowd.user
     const sentAt = clock()
     const name = `${user} 127.0.0.1`
-    let flow: ClientFlow | undefined
-    let endUse = (_: number) => {}
+    let flow: ReturnType<Sequences['begin']> | undefined
     const requestClient: RequestClient = {
       presence,
       signal: controller.signal,
       // A request that needs no node does not count.
       get flow() {
         if (flow !== undefined) return flow
-        const of = known.has(connection) ? `${party}${connection}` : sequenceOf(asked)
-        known.add(connection)
-        const begun = sequences[at]?.begin(`${name} ${of}`, clock())
-        endUse = begun?.end ?? endUse
-        flow = { party: name, connection: of, isBulk: begun?.isBulk ?? false }
+        const number = known.get(connection)
+        if (number === undefined) known.set(connection, known.size + 1)
+        flow = sequences[at as 0 | 1].begin(name, kindOf(asked), number)
         return flow
       },
     }
@@ -319,7 +316,7 @@ export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, wa
       controller.abort()
       answering.catch(() => undefined)
     } else pool.push(connection as number)
-    endUse(clock())
+    flow?.end()
     Object.assign(answer, { ms: clock() - sentAt, how })
     await sleep(HIT_MS)
     return result === true

@@ -145,10 +145,10 @@ export async function settled(): Promise<void> {
 
 /** Returns the flow of a text such as `ann 127.0.0.1 7`; with `+` at its end it is bulk. */
 export function flowOf(text: string): ClientFlow {
-  const [party = text, connection = ''] = text.includes(' ')
+  const [party = text, name = ''] = text.includes(' ')
     ? [text.slice(0, text.lastIndexOf(' ')), text.slice(text.lastIndexOf(' ') + 1)]
     : []
-  return { party, connection, isBulk: text.endsWith('+') }
+  return { party, name, isBulk: text.endsWith('+') }
 }
 
 /** Returns a call of an interactive client. `flow`: as in `flowOf`. */

@@ -1,7 +1,7 @@
 /** A steady overload on a pool of connections, all of which become bulk: no call is passed by others for long and answered late. */
 import t from 'tap'
 import { Sequences } from '../../../src/http/sequences.ts'
-import { Agenda, createLimiter, deadlineIn, flowOf, settled } from './limiter-simulation.ts'
+import { Agenda, createLimiter, deadlineIn, settled } from './limiter-simulation.ts'
 
 const NODE_MS = 40
 const LIMITS = { inFlight: 2, queue: 32 }
@@ -32,9 +32,10 @@ async function overload(begin: number) {
   const agenda = new Agenda()
   const sleep = (ms: number) => new Promise<void>((resolve) => agenda.add(now + ms, async () => resolve()))
   const limiter = createLimiter(() => LIMITS, clock)
-  const pool: { readonly name: number; readonly sequences: Sequences; isUsed: boolean }[] = []
+  const sequences = new Sequences(clock)
+  const pool: { readonly name: number; isUsed: boolean }[] = []
   const open = () => {
-    const connection = { name: pool.length, sequences: new Sequences(), isUsed: false }
+    const connection = { name: pool.length + 1, isUsed: false }
     pool.push(connection)
     return connection
   }
@@ -44,8 +45,7 @@ async function overload(begin: number) {
     const arrival = now
     const connection = pool.find(({ isUsed }) => !isUsed) ?? open()
     connection.isUsed = true
-    const { isBulk, end } = connection.sequences.begin('ann', now)
-    const flow = { ...flowOf(`ann 10.0.0.1 ${connection.name}`), isBulk }
+    const flow = sequences.begin('ann 10.0.0.1', '/', connection.name)
     const call = { priority: 'interactive', caller: 'ann', flow, path: '/', endpoint: 'GET /' } as const
     const slot = await limiter.acquire(call, deadlineIn(20_000, clock, agenda))
     const start = now
@@ -55,7 +55,7 @@ async function overload(begin: number) {
     }
     if (arrival >= begin && slot.ok) waits.push(start - arrival)
     if (arrival >= begin && !slot.ok) hints.push(slot.retryAfter ?? 0)
-    end(now)
+    flow.end()
     await sleep(2 * AGAIN_MS * random())
     connection.isUsed = false
   }

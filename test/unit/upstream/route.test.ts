@@ -54,7 +54,7 @@ t.test('the master first, then workers that pass the request on', (t) => {
 })
 
 t.test('bulk reads wait for the busy master, whose work they would slow down', (t) => {
-  const flow = { party: 'ann 127.0.0.1', connection: 1 }
+  const flow = { party: 'ann 127.0.0.1', name: 1 }
   const first = (isBulk: boolean) => {
     const client = { signal: new AbortController().signal, flow: { ...flow, isBulk } }
     return route(edgeRequest('GET', '/rules', { copies: 'current', client }), busy('boss'))[0]?.node

@@ -1,0 +1,97 @@
+/** A client that always has a request waiting is bulk, and people who read other things are not, whatever their connections. */
+import t from 'tap'
+import { kindOf, Sequences } from '../../../src/http/sequences.ts'
+import { edgeRequest } from '../../support/edge-requests.ts'
+
+interface Sent {
+  readonly caller?: string
+  /** Absent: each request has a new one. */
+  readonly connection?: number
+  readonly kind?: string
+}
+
+/** Sends requests of `takes` ms with a pause of `pause` ms after each for 20 s. Returns when the first one was bulk. */
+function firstBulk(takes: number, pause: number, sent: (at: number) => Sent): number | undefined {
+  let now = 0
+  const sequences = new Sequences(() => now)
+  for (; now < 20_000; now += pause) {
+    const { caller = 'ann', connection, kind = '/agents' } = sent(now / (takes + pause))
+    const flow = sequences.begin(caller, kind, connection)
+    if (flow.isBulk) return now
+    now += takes
+    flow.end()
+  }
+  return undefined
+}
+
+const PATHS = ['/agents', '/rules', '/decoders', '/manager/info']
+
+t.test('requests that follow each other for 5 s are bulk, whatever each of them takes', (t) => {
+  for (const connection of [1, undefined]) {
+    for (const takes of [20, 400, 4000]) {
+      for (const pause of [0, 10, 480]) {
+        const first = firstBulk(takes, pause, () => ({ ...(connection && { connection }) })) ?? 0
+        t.ok(first >= 5000 && first < 5000 + takes + pause, `${takes} ms, pause ${pause} ms: after ${first} ms`)
+      }
+    }
+  }
+  t.end()
+})
+
+t.test('a client that pauses is never bulk', (t) => {
+  for (const takes of [20, 400, 4000])
+    t.equal(
+      firstBulk(takes, 600, () => ({ connection: 1 })),
+      undefined,
+      `${takes} ms`,
+    )
+  t.end()
+})
+
+t.test('callers behind a balancer, on one connection, are distinguished', (t) => {
+  t.equal(
+    firstBulk(50, 0, (at) => ({ caller: `user${at % 20}`, connection: 1 })),
+    undefined,
+  )
+  t.end()
+})
+
+t.test('people who share an account and the connections of a pool are not bulk', (t) => {
+  t.equal(
+    firstBulk(20, 200, (at) => ({ connection: 1, kind: PATHS[at % PATHS.length] ?? '' })),
+    undefined,
+  )
+  t.end()
+})
+
+t.test('a request that has waited for others while its kind became bulk is bulk', (t) => {
+  let now = 0
+  const sequences = new Sequences(() => now)
+  const flow = sequences.begin('ann', '/agents', 1)
+  t.notOk(flow.isBulk)
+  now = 5000
+  t.ok(flow.isBulk)
+  t.end()
+})
+
+t.test('bulk requests of a kind take turns by connection, others by kind', (t) => {
+  let now = 0
+  const sequences = new Sequences(() => now)
+  const name = (connection: number) => sequences.begin('ann', '/agents', connection).name
+  t.equal(name(1), name(2))
+  now = 5000
+  t.not(name(1), name(2))
+  t.end()
+})
+
+const read = (path: string, query: Record<string, string> = {}, params: Record<string, string> = {}) =>
+  kindOf(edgeRequest(`GET ${path}`, { query, params }))
+
+t.test('pages and agents are one kind, and other responses one for each path', (t) => {
+  const walk = read('/agents', { offset: '20', limit: '20' })
+  t.equal(read('/rules', { offset: '40' }), walk)
+  t.equal(read('/syscollector/:agent_id/os', {}, { agent_id: '001' }), walk)
+  const responses = [read('/agents', { offset: '0', limit: '20' }), read('/rules'), read('/manager/info')]
+  t.equal(new Set([walk, ...responses]).size, 4)
+  t.end()
+})
