@@ -1,5 +1,4 @@
-/** Who always has a request waiting, by the requests of one kind that need a node, and the flow of a request (`docs/queueing.md`). */
-import type { ServerResponse } from 'node:http'
+/** Who always has a request waiting, by the requests of one kind that need a node (`docs/queueing.md`). */
 import { type ClientFlow, PAUSE_MS } from '../core/node-call.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { EdgeRequest } from '../core/request.ts'
@@ -86,7 +85,7 @@ export class Sequences {
   }
 }
 
-type KindParts = Pick<EdgeRequest, 'endpoint' | 'params' | 'query'>
+export type KindParts = Pick<EdgeRequest, 'endpoint' | 'params' | 'query'>
 
 /**
  * Returns the kind of a request: all reads of one of many things (of an agent, of a later page), or those of one path. People
@@ -95,22 +94,4 @@ type KindParts = Pick<EdgeRequest, 'endpoint' | 'params' | 'query'>
 export function kindOf({ endpoint, params, query }: KindParts): string {
   const isOfMany = Object.keys(params).length > 0 || Number(query.offset ?? 0) > 0
   return isOfMany ? 'one of many' : endpoint.path
-}
-
-const known = new WeakMap<object, number>()
-let connections = 0
-const sequences = new Sequences(() => performance.now())
-
-/** Returns the flow of a request of a party. The request is a part of its sequence until its response ends. */
-export function flowOf(request: KindParts, party: string, response: ServerResponse | undefined): ClientFlow {
-  const { socket } = response ?? {}
-  if (!response || !socket) return { party, name: '' }
-  const connection = known.get(socket)
-  if (connection === undefined) {
-    connections += 1
-    known.set(socket, connections)
-  }
-  const flow = sequences.begin(party, kindOf(request), connection)
-  response.once('close', () => flow.end())
-  return flow
 }
