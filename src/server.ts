@@ -1,12 +1,14 @@
 /** Starts the edge and shuts it down gracefully. */
-import { buildEdge, type Edge, type Urls } from './app/index.ts'
+
+import type { Edge, Urls } from './app/edge.ts'
+import { buildEdge } from './app/index.ts'
 import { replicaNameOf } from './app/process.ts'
 import type { LoadResult } from './config/index.ts'
 import type { Config } from './config/schema.ts'
 import { describeStartError, EXIT_CODES, endDuringStart, firstSignal, guardProcess, reloadAll } from './server/exit.ts'
 import { createProcessLog } from './server/logs.ts'
 
-export type { Urls } from './app/index.ts'
+export type { Urls } from './app/edge.ts'
 
 export interface RunOptions {
   /** Loads the configuration again, for reloads. */

@@ -12,7 +12,7 @@
 import type { BytesLookup } from '../cache/stores/contract.ts'
 import { epochsText } from '../cache/stores/epochs.ts'
 import type { HasEnded } from '../core/access.ts'
-import { isOutageFailure } from '../core/envelope.ts'
+import { isOutageFailure } from '../core/error-meanings.ts'
 import { EdgeError } from '../core/errors.ts'
 import { faultRules, type NodeFault } from '../core/node-faults.ts'
 import { growingLru } from '../core/recently-used.ts'

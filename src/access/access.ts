@@ -7,10 +7,10 @@ import type { SettingDigests } from '../core/settings.ts'
 import type { Clock } from '../core/timing.ts'
 import type { NameAndPassword } from '../core/values.ts'
 import type { CheckLimits } from './login-queue.ts'
+import type { VerifyPassword } from './passwords.ts'
 import type { CustomRoles, RoleAssignment } from './roles.ts'
 import type { ExternalIssuerSettings } from './token-issuers.ts'
 import type { VerifyOwnSignature } from './tokens.ts'
-import type { VerifyPassword } from './users-file.ts'
 
 export interface AccessOptions {
   /** Sent to clients that must log in; printable ASCII without quotes. */

@@ -4,7 +4,7 @@
  * minutes. The edge therefore refuses them by itself, on all replicas, whatever a node answers.
  */
 import { type HasEnded, type Revocations, requireStored } from '../core/access.ts'
-import { isOutcomeUnknown, isUnfinished } from '../core/envelope.ts'
+import { isOutcomeUnknown, isUnfinished } from '../core/error-meanings.ts'
 import type { EdgeWrite, Stage } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import type { Clock } from '../core/timing.ts'

@@ -11,13 +11,14 @@ import { CLOCK_TOLERANCE_S, type Clock, systemClock } from '../core/timing.ts'
 import type { NameAndPassword } from '../core/values.ts'
 import type { Access, AccessOptions, AuthResult, Recheck } from './access.ts'
 import { createPasswordLogins, type PasswordLogins } from './logins.ts'
+import { createPasswordVerifier } from './passwords.ts'
 import { createRevocationList } from './revocations.ts'
 import { NO_PERMISSIONS, type Roles } from './roles.ts'
 import { createSignedTexts } from './signed-texts.ts'
 import { createEphemeralKeys, type KeyRing, watchSigningKeys } from './signing-keys.ts'
 import { createExternalIssuers, createOwnIssuer, type ExternalIssuers, type OwnIssuer } from './token-issuers.ts'
 import { type TokenIssuer, type TokenResult, TokenVerifier } from './tokens.ts'
-import { createPasswordVerifier, type Users, watchUsers } from './users-file.ts'
+import { type Users, watchUsers } from './users-file.ts'
 
 /** Each hash occupies a thread of libuv's pool of four, which file reads need too. */
 const MAX_CONCURRENT_HASHES = Math.min(3, availableParallelism())

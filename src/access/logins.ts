@@ -12,7 +12,7 @@ import type { BasicCharset, NameAndPassword } from '../core/values.ts'
 import type { AccessOptions } from './access.ts'
 import { LoginAttempts, type LoginRank } from './login-attempts.ts'
 import { type CheckLimits, LoginQueue } from './login-queue.ts'
-import type { VerifyPassword } from './users-file.ts'
+import type { VerifyPassword } from './passwords.ts'
 
 type LoginResult =
   /** `isCurrent`: the same credentials are still valid without another check, from this address. */

@@ -28,7 +28,7 @@ interface TokenVerifierOptions {
 
 const MAX_TOKEN_LENGTH = 4096
 
-const INVALID = { ok: false, reason: 'invalid' } as const
+export const INVALID = { ok: false, reason: 'invalid' } as const
 
 export class TokenVerifier {
   readonly #options: TokenVerifierOptions

@@ -1,16 +1,14 @@
 /**
  * The users file: `name:hash` lines as the htpasswd tool writes them, bcrypt only. Other hashes are refused, because
- * a graphics card breaks MD5 and SHA-1 within hours. Passwords are checked outside the main thread, with the same work for
- * unknown users.
+ * a graphics card breaks MD5 and SHA-1 within hours.
  */
-import { createHmac, randomBytes } from 'node:crypto'
 import { type FileHandle, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { hash, verify } from '@node-rs/bcrypt'
+import { hash } from '@node-rs/bcrypt'
 import type { Log } from '../core/events.ts'
 import { digestText } from '../core/settings.ts'
-import type { BasicCharset } from '../core/values.ts'
 import { fingerprintFile, watchFiles } from '../file-watcher.ts'
+import { checkPassword } from './passwords.ts'
 
 /**
  * Loads a users file and reloads it within a second of a change. Rejects if the file is invalid at the start. If it
@@ -172,53 +170,4 @@ async function copyOwnerAndMode(file: string, next: FileHandle): Promise<void> {
   if (before !== undefined && (before.uid !== uid || before.gid !== gid)) await next.chown(before.uid, before.gid)
   // The mode comes after the owner, so that no other group can read the file in between.
   await next.chmod(0o600 | ((before?.mode ?? 0) & 0o040))
-}
-
-/** What a check of a password may depend on beside the text: the address of the client, and the bytes that it sent. */
-interface LoginOrigin {
-  readonly address: string
-  readonly charset?: BasicCharset | undefined
-}
-
-/** Resolves to whether this is the password of this user. Rejects if that cannot be determined now. */
-export type VerifyPassword = (name: string, password: string, origin?: LoginOrigin) => Promise<boolean>
-
-/** bcrypt ignores further bytes: a longer password would match by its beginning, so longer ones are refused. */
-const MAX_PASSWORD_BYTES = 72
-const DEFAULT_BCRYPT_COST = 10
-/** Salt and digest of a well-formed hash that no known password has. */
-const UNKNOWN_USER_HASH = 'C6UzMDM.H6dfI/f/IKcEe.O1Q3Hh8e0N7Wq7k1Y0nJ8mT6b5c4d3e'
-
-/** Returns why this text cannot be a password; `undefined` if it can. */
-function checkPassword(password: string): string | undefined {
-  if (password === '') return 'a password must not be empty'
-  if (/\p{Cc}/u.test(password)) return 'a password must not contain control characters: HTTP Basic cannot carry them'
-  if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES)
-    return `a password has at most ${MAX_PASSWORD_BYTES} bytes: bcrypt ignores further bytes`
-  return undefined
-}
-
-/**
- * Returns a check against the users file. An unknown name is checked against the hash of no user, with the cost of a
- * line that the name selects: in a file of mixed costs, unknown names take the times that known names take. `compare` computes
- * the hash.
- */
-export function createPasswordVerifier(
-  users: Pick<Users, 'hashOf' | 'hashes'>,
-  compare: (password: string, bcryptHash: string) => Promise<boolean> = verify,
-): VerifyPassword {
-  const key = randomBytes(32)
-  return async (name, password) => {
-    // The short cut reveals nothing about the name, because it is the same for all names.
-    if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) return false
-    const userHash = users.hashOf(name)
-    const isRight = await compare(password, userHash ?? hashForUnknownUser(key, name, users.hashes()))
-    return isRight && userHash !== undefined
-  }
-}
-
-function hashForUnknownUser(key: Buffer, name: string, hashes: readonly string[]): string {
-  const draw = createHmac('sha256', key).update(name).digest().readUInt32BE()
-  const cost = hashes[draw % Math.max(1, hashes.length)]?.slice(4, 6) ?? String(DEFAULT_BCRYPT_COST)
-  return `$2b$${cost}$${UNKNOWN_USER_HASH}`
 }

@@ -6,7 +6,8 @@ import { readFile } from 'node:fs/promises'
 import type { IncomingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
-import { pagePolicy, registerLatePages } from './listener.ts'
+import { registerLatePages } from './late-pages.ts'
+import { pagePolicy } from './listener.ts'
 
 const pages = [
   { contract: 'v3', path: '/docs', json: '/openapi.json' },

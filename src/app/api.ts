@@ -10,9 +10,9 @@ import type { Cluster } from '../upstream/index.ts'
 import type { KindOf } from '../upstream/kinds.ts'
 import type { Base } from './base.ts'
 import type { BuiltCache } from './cache.ts'
-import { buildNodeStages } from './cluster.ts'
 import type { Contracts } from './contracts.ts'
 import { issueManagerToken } from './manager-tokens.ts'
+import { buildNodeStages } from './node-stages.ts'
 import type { Descriptions } from './reference.ts'
 
 interface ApiParts {

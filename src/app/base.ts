@@ -6,8 +6,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import { createEndedTokens } from '../access/ended-tokens.ts'
 import { createRevocationList } from '../access/revocations.ts'
-import { createAuditFile } from '../audit/file.ts'
-import { type Audit, createAudit, createAuditLog } from '../audit/index.ts'
+import { AuditFile } from '../audit/file.ts'
+import { type Audit, createAudit } from '../audit/index.ts'
+import { createAuditLog } from '../audit/sink.ts'
 import { parseHeaderLines } from '../config/named-files.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
@@ -142,7 +143,7 @@ function buildAudit({ initial, derive, onReload }: ReloadableConfig, log: Logger
     const onRotationFailure = ({ message }: Error) => log.warn({ fault: message }, 'audit file not rotated')
     const onUnlocked = (reason: string) => log.warn({ file, reason }, 'audit file not locked')
     const writing = derive((config) => config.audit)
-    const sink = createAuditFile({ file, replica, writing, onRotationFailure, onUnlocked })
+    const sink = new AuditFile({ file, replica, writing, onRotationFailure, onUnlocked })
     return createAudit({ sink, onFailure, log })
   }
   // Audit records are written at every log level but `silent`, under a separate logger name.

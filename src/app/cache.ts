@@ -1,9 +1,5 @@
 /** Builds the cache from the configuration: its store, its stages and the endpoints of `/cache`. */
-
 import { hash } from 'node:crypto'
-import { AcceptedTokens } from '../access/accepted-tokens.ts'
-import { CallerRights } from '../access/caller-rights.ts'
-import { createRecheckPace } from '../access/recheck-pace.ts'
 import { type CacheStages, createCache } from '../cache/index.ts'
 import type { KeySettings } from '../cache/key.ts'
 import { type LifetimesOf, ttlOf } from '../cache/lifetimes.ts'
@@ -13,17 +9,16 @@ import type { AcquireWriteLock } from '../cache/stores/contract.ts'
 import { createMemoryStore, type MemoryStore } from '../cache/stores/memory-store.ts'
 import { createRedisStore, type RedisStore } from '../cache/stores/redis-store.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
-import type { Config } from '../config/schema.ts'
 import type { CacheStoreState } from '../core/cache.ts'
 import type { ResolveUrl } from '../http/resolve-url.ts'
-import { layoutRules, rulesOfSetting } from '../layouts/layout-rules.ts'
+import { rulesOfSetting } from '../layouts/layout-rules.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { KindOf } from '../upstream/kinds.ts'
 import { createNodeQuestions } from '../upstream/node-states.ts'
-import { readPolicies } from '../upstream/probes.ts'
 import type { Base } from './base.ts'
-import { servedRecords, servesV4Contract } from './contracts.ts'
+import { servedRecords } from './contracts.ts'
 import { toLog } from './log.ts'
+import { type ManagerUsers, rememberManagerUsers } from './manager-users.ts'
 
 /** `acquireWriteLock`: shared by all replicas if there is Redis. */
 export interface BuiltCache extends Partial<ManagerUsers> {
@@ -35,14 +30,6 @@ export interface BuiltCache extends Partial<ManagerUsers> {
   /** Absent: there is no store. */
   readonly state?: () => CacheStoreState
   close(): Promise<void>
-}
-
-/** What is remembered of the manager's own users. Absent: users of the edge share an account, or nothing is stored. */
-interface ManagerUsers {
-  readonly acceptedTokens: AcceptedTokens
-  readonly callerRights: CallerRights
-  /** Returns the milliseconds after which tokens are checked again. Undefined: no port accepts them. */
-  readonly recheckInterval: (() => number) | undefined
 }
 
 interface CacheParts {
@@ -69,6 +56,7 @@ export async function buildCache(
   const key = createKeySettings(base)
   const lifetimesOf = readLifetimes(settings)
   const onEvent = events.emit.cache
+  const hasOutageMode = () => Object.values(settings.current().cache.outage).some((ms) => ms > 0)
   const stages = createCache({
     store,
     key,
@@ -78,7 +66,7 @@ export async function buildCache(
     limits: derive((config) => config.cluster.limits),
     nodeReads: () => kindOf(cluster.view).reads,
     ...createNodeQuestions(cluster.view, kindOf),
-    outageFor: () => (hasOutageMode(settings.current()) ? cluster.outageFor() : undefined),
+    outageFor: () => (hasOutageMode() ? cluster.outageFor() : undefined),
     isOnlyReplica: () => settings.current().replica.only,
     onEvent,
     trial,
@@ -108,7 +96,7 @@ export async function buildCache(
       resolveUrl: async (url, caller) => resolveUrl(url, caller),
     },
   }
-  const managerUsers = rememberManagerUsers(base, cluster, { store, key, waiting: stages.waiting })
+  const managerUsers = rememberManagerUsers(base, cluster, { store, key, waiting: stages.waiting, hasOutageMode })
   return { stages, ports, acquireWriteLock, ...managerUsers, state, close }
 }
 
@@ -121,50 +109,6 @@ function createKeySettings({
     policy: hash('sha256', JSON.stringify(access.customRoles), 'hex'),
     perUser: credentials.mode === 'passthrough' && rulesOfSetting(layout).hasRights,
   }))
-}
-
-/** Returns nothing if the manager's own users do not log in. */
-function rememberManagerUsers(
-  { settings, replica, endedTokens }: Pick<Base, 'settings' | 'replica' | 'endedTokens'>,
-  { view, call }: Cluster,
-  {
-    store,
-    key,
-    waiting,
-  }: Pick<CacheStages, 'waiting'> & {
-    readonly store: MemoryStore | RedisStore
-    readonly key: () => KeySettings
-  },
-): ManagerUsers | undefined {
-  const { initial, current, derive } = settings
-  if (initial.cluster.credentials.mode !== 'passthrough') return undefined
-  const pace = createRecheckPace({
-    recheck: () => initial.access.tokens.recheck,
-    recheckMax: () => initial.access.tokens.recheckMax,
-    perMinute: derive((config) => config.cluster.limits.perMinute ?? layoutRules.v4.perMinute),
-    isBusy: () => (view.waitForNextRead?.(view.master().name, waiting.others) ?? 0) > 0,
-    replicas: () => replica?.heartbeat.replicas ?? 1,
-  })
-  const acceptedTokens = new AcceptedTokens({
-    store,
-    secret: () => key().secret,
-    pace,
-    hasEnded: endedTokens.hasEnded,
-    hasOutageMode: () => hasOutageMode(current()),
-  })
-  const callerRights = new CallerRights({
-    store,
-    ask: async ({ name, credentials, nodeToken }) => {
-      const node = nodeToken?.node ?? view.master().name
-      if (view.layoutOf(node) !== 'v4') return undefined
-      const own = { ...(credentials && { credentials }), ...(nodeToken && { token: nodeToken }) }
-      return readPolicies(call, { node, timeout: initial.cluster.limits.timeout, caller: name, ...own })
-    },
-    lifetime: initial.access.tokens.recheck,
-    node: () => view.master().name,
-  })
-  const recheckInterval = servesV4Contract(initial.listen) ? () => pace.interval() : undefined
-  return { acceptedTokens, callerRights, recheckInterval }
 }
 
 type StoreBase = Pick<Base, 'settings' | 'replica' | 'encryptionKey' | 'onStoreEvent'>
@@ -184,10 +128,6 @@ function createStore({
     writesWithoutRedis: derive((config) => config.cache.writesWithoutRedis),
     onEvent: onStoreEvent,
   })
-}
-
-function hasOutageMode({ cache }: Config): boolean {
-  return Object.values(cache.outage).some((ms) => ms > 0)
 }
 
 function readLifetimes({ current }: ReloadableConfig): LifetimesOf {

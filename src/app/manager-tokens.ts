@@ -8,7 +8,7 @@ import {
   type ManagerToken,
   readManagerToken,
   type TokenAcceptance,
-} from '../access/passthrough-access.ts'
+} from '../access/manager-token-access.ts'
 import type { HasEnded } from '../core/access.ts'
 import { type Counters, createCounters } from '../core/counters.ts'
 import { EdgeError, ProblemError } from '../core/errors.ts'

@@ -1,9 +1,9 @@
 /** Builds what operators learn about this replica: its counts and problems, and what replicas report to each other. */
 
 import type { Access } from '../access/access.ts'
-import { createCertificates } from '../config/named-files.ts'
+import { createCertificates } from '../config/certificates.ts'
 import { digestSharedSettings } from '../config/reloadable.ts'
-import { weaknessOf } from '../config/rules.ts'
+import { weaknessOf } from '../config/weak-passwords.ts'
 import { digestText } from '../core/settings.ts'
 import { readMemory } from '../replicas/memory.ts'
 import type { RedisReplica } from '../replicas/replica.ts'

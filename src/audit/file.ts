@@ -4,9 +4,11 @@
  * rotation, from the last complete record of the file. The file is locked: two processes that append to one file would break
  * its chain.
  */
-import { type FileHandle, open, rename, stat } from 'node:fs/promises'
+import { type FileHandle, rename } from 'node:fs/promises'
 import { type FileLock, lockAuditFile } from './lock.ts'
-import { type AuditEvent, CHAIN_START, type ChainLink, formatRecord, parseRecord } from './record.ts'
+import { isOpenAt, openAuditFile, readChainEnd } from './open-file.ts'
+import { type AuditEvent, CHAIN_START, type ChainLink, formatRecord } from './record.ts'
+import type { AuditSink } from './sink.ts'
 
 export interface AuditFileOptions {
   readonly file: string
@@ -24,28 +26,14 @@ export interface AuditFileOptions {
   readonly onUnlocked?: (reason: string) => void
 }
 
-export interface AuditSink {
-  /** Rejects if nothing can be written. */
-  open(): Promise<void>
-  /** Rejects if the record could not be written. */
-  append(event: AuditEvent): Promise<void>
-  /** Closes the file and opens its path again, after a log rotation moved it. */
-  reopen(): Promise<void>
-  close(): Promise<void>
-}
-
 interface PendingEvent {
   readonly event: AuditEvent
   readonly resolve: () => void
   readonly reject: (fault: unknown) => void
 }
 
-/** Creates the sink; the file is not touched before `open`. */
-export function createAuditFile(options: AuditFileOptions): AuditSink {
-  return new AuditFile(options)
-}
-
-class AuditFile implements AuditSink {
+/** The file is not touched before `open`. */
+export class AuditFile implements AuditSink {
   readonly #options: AuditFileOptions
   readonly #pending: PendingEvent[] = []
   #handle: FileHandle | undefined
@@ -199,44 +187,4 @@ class AuditFile implements AuditSink {
     this.#size += bytes.length
     this.#link = link
   }
-}
-
-/** Upper bound of one record, in bytes. */
-export const MAX_RECORD_BYTES = 256 * 1024
-/** Readable by the user and the group of the edge only. */
-const FILE_MODE = 0o640
-
-/** Opens the file for appending and creates it if it is absent. Rejects with the setting and a remedy. */
-function openAuditFile(file: string): Promise<FileHandle> {
-  return open(file, 'a+', FILE_MODE).catch((cause) => throwWithRemedy(file, cause))
-}
-
-/** Returns whether the path still names the open file: not after it was moved, removed or replaced. */
-async function isOpenAt(handle: FileHandle, file: string): Promise<boolean> {
-  const atPath = await stat(file).catch(undefinedIfAbsent)
-  const { ino, dev } = await handle.stat()
-  return atPath?.ino === ino && atPath.dev === dev
-}
-
-/** Returns the end of the chain in the file. `torn`: the file ends with an incomplete record. */
-async function readChainEnd(handle: FileHandle, size: number): Promise<{ link?: ChainLink; torn: boolean }> {
-  const length = Math.min(size, MAX_RECORD_BYTES)
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, size - length)
-  const text = buffer.toString('utf8', 0, bytesRead)
-  const torn = text !== '' && !text.endsWith('\n')
-  for (const line of text.split('\n').reverse()) {
-    const record = parseRecord(line)
-    if (record !== undefined) return { link: { seq: record.seq, digest: record.digest }, torn }
-  }
-  return { torn }
-}
-
-function throwWithRemedy(file: string, cause: unknown): never {
-  const { code } = cause as NodeJS.ErrnoException
-  const message = `audit.file: ${file} cannot be opened (${code}); name a file in a folder that the edge may write to`
-  throw new Error(message, { cause })
-}
-
-function undefinedIfAbsent(fault: NodeJS.ErrnoException): undefined {
-  if (fault.code !== 'ENOENT') throw fault
 }

@@ -2,7 +2,8 @@
  * The audit: one record before a write or purge can act (intent) and one when its outcome is known. The stage is around
  * all others, so every request that changes something passes through it.
  */
-import { errorNumberOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/envelope.ts'
+import { errorNumberOf } from '../core/envelope.ts'
+import { isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/error-meanings.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { NodeCallEvent, RejectedRequestEvent } from '../core/events.ts'
 import type { EdgeWrite, Stage } from '../core/request.ts'
@@ -10,15 +11,8 @@ import type { EdgeResponse } from '../core/response.ts'
 import { systemClock } from '../core/timing.ts'
 import type { Trace } from '../core/trace.ts'
 import { traceAsync } from '../core/traced.ts'
-import type { AuditSink } from './file.ts'
-import {
-  type AuditEvent,
-  type AuditedRequest,
-  CHAIN_START,
-  describeRequest,
-  formatRecord,
-  type Outcome,
-} from './record.ts'
+import { type AuditEvent, type AuditedRequest, describeRequest, type Outcome } from './record.ts'
+import type { AuditSink } from './sink.ts'
 
 interface AuditOptions {
   readonly sink: AuditSink
@@ -104,31 +98,6 @@ export function createAudit(options: AuditOptions): Audit {
     reopen: () => sink.reopen(),
     close: () => sink.close(),
     state: recorder.state,
-  }
-}
-
-/**
- * Creates a sink that writes records to the log, for an edge without an audit file. Each process starts a new chain.
- * `flush` writes the buffered log lines: an intent must not be lost with a process that is killed after the write.
- */
-export function createAuditLog(
-  replica: string,
-  log: { isLevelEnabled(level: 'info'): boolean; info(fields: object, message: string): void },
-  flush: () => void,
-): AuditSink {
-  let link = CHAIN_START
-  return {
-    append: async (event) => {
-      // A logger that discards the record must not count as written.
-      if (!log.isLevelEnabled('info')) throw new Error('log.level is silent and audit.file is not set')
-      const record = formatRecord(event, { time: new Date(), replica }, link)
-      link = record.link
-      log.info({ line: record.text }, 'audit')
-      if (event.kind === 'intent') flush()
-    },
-    open: async () => undefined,
-    reopen: async () => undefined,
-    close: async () => undefined,
   }
 }
 

@@ -6,7 +6,7 @@
  */
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { MAX_RECORD_BYTES } from './file.ts'
+import { MAX_RECORD_BYTES } from './open-file.ts'
 import { type ChainLink, type ParsedRecord, parseRecord } from './record.ts'
 
 interface Verification {

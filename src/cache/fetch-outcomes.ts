@@ -1,5 +1,6 @@
 /** How the last fetch of each response ended, which decides whether the next one is awaited, and when it begins. */
-import { errorNumberOf, isOutageFailure, OVERLOADED } from '../core/envelope.ts'
+import { errorNumberOf } from '../core/envelope.ts'
+import { isOutageFailure, OVERLOADED } from '../core/error-meanings.ts'
 import { growingLru } from '../core/recently-used.ts'
 import type { Lookup } from '../core/stored-response.ts'
 import { staleRuleOf } from './lifetimes.ts'

@@ -3,7 +3,7 @@
  * by single flight, over all replicas by a fetch lock. The epochs of the response's tags, read before the call, decide
  * which requests may share it and whether the response may be stored.
  */
-import { nodeFailureOf } from '../core/envelope.ts'
+import { nodeFailureOf } from '../core/error-meanings.ts'
 import { AbandonedError } from '../core/presence.ts'
 import type { EdgeRead, Handler } from '../core/request.ts'
 import type { ReadResponse } from '../core/response.ts'

@@ -5,13 +5,14 @@
 
 import { type CollectionError, type CollectionPage, MAX_LIMIT } from '../collections/request.ts'
 import type { Row } from '../collections/value.ts'
-import { type CacheExplanation, type IndexEntry, type PurgeCost, type PurgeOutcome, shownEntry } from '../core/cache.ts'
+import type { CacheExplanation } from '../core/cache.ts'
+import { type IndexEntry, type PurgeCost, type PurgeOutcome, shownEntry } from '../core/cache-entries.ts'
 import type { CacheIndex } from '../core/cache-index.ts'
 import { envelopeOf } from '../core/envelope.ts'
+import { inTurns, selectFirst } from '../core/long-lists.ts'
 import { jsonInTurns } from '../core/long-values.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { type EdgeOrigin, type EnvelopeResponse, OF_EDGE } from '../core/response.ts'
-import { inTurns, selectFirst } from '../core/turns.ts'
 import { compareTexts } from './purge.ts'
 
 export type Response = EnvelopeResponse<EdgeOrigin>

@@ -2,8 +2,9 @@
 
 import type { CacheStatus } from '../core/cache.ts'
 import { errorNumberOf } from '../core/envelope.ts'
+import { envelopeOfStored } from '../core/origins.ts'
 import { createNoClient, type EdgeRead, type Handler, NO_COST, type Stage } from '../core/request.ts'
-import { type EnvelopeResponse, envelopeOfStored, type ReadResponse, type StoredOrigin } from '../core/response.ts'
+import type { EnvelopeResponse, ReadResponse, StoredOrigin } from '../core/response.ts'
 import type { AgedResponse, Hit } from '../core/stored-response.ts'
 import { createDivergenceCheck } from './compare-responses.ts'
 import { Fetcher } from './fetch.ts'

@@ -1,6 +1,7 @@
 /** Serves stored responses beyond their time, because the nodes fail or are late. */
 import { type CacheStatus, OUTAGE } from '../core/cache.ts'
-import { CALL_TIMED_OUT, errorNumberOf, isOutageFailure, nodeFailureOf, OWNER_UNKNOWN } from '../core/envelope.ts'
+import { errorNumberOf } from '../core/envelope.ts'
+import { CALL_TIMED_OUT, isOutageFailure, nodeFailureOf, OWNER_UNKNOWN } from '../core/error-meanings.ts'
 import { nodeOf } from '../core/request.ts'
 import type { ReadResponse } from '../core/response.ts'
 import type { AgedResponse } from '../core/stored-response.ts'

@@ -1,13 +1,7 @@
 /** Responses as the cache returns them, with their cache status. */
 import { type CacheStatus, WITHOUT_REDIS } from '../core/cache.ts'
-import {
-  type EnvelopeResponse,
-  envelopeOfStored,
-  NO_PARTS,
-  type ReadResponse,
-  type SnapshotResponse,
-  type StoredOrigin,
-} from '../core/response.ts'
+import { envelopeOfStored, NO_PARTS } from '../core/origins.ts'
+import type { EnvelopeResponse, ReadResponse, SnapshotResponse, StoredOrigin } from '../core/response.ts'
 import type { AgedResponse, StoredResponse } from '../core/stored-response.ts'
 import type { FetchResult } from './read-context.ts'
 

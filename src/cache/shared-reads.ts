@@ -6,17 +6,9 @@ import type { ReadEndpoint } from '../contracts/endpoint.ts'
 import { isStaleIfError } from '../core/cache.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CallNode, NamedRead, NodeCall, NodeFailure, NodeResponse, NodeResult } from '../core/node-call.ts'
+import { cachedOf, isProblem, NO_PARTS, nodeOriginOf, PROBLEM_TYPE, partsOf } from '../core/origins.ts'
 import { type Caller, type EdgeRead, type EdgeRequest, type Handler, NO_COST, type Reuse } from '../core/request.ts'
-import {
-  cachedOf,
-  type EdgeResponse,
-  type EnvelopeResponse,
-  isProblem,
-  NO_PARTS,
-  nodeOriginOf,
-  PROBLEM_TYPE,
-  partsOf,
-} from '../core/response.ts'
+import type { EdgeResponse, EnvelopeResponse } from '../core/response.ts'
 import type { ResolveTarget } from './key.ts'
 
 interface SharedReadsPorts {

@@ -1,13 +1,11 @@
 /** Which responses may be stored, and what is stored of them. */
 
-import { errorNumberOf, etagOf, reportedNodeFailure } from '../core/envelope.ts'
+import { errorNumberOf, etagOf } from '../core/envelope.ts'
+import { reportedNodeFailure } from '../core/error-meanings.ts'
+import { isPartial, isProblem, PROBLEM_TYPE, partsOf } from '../core/origins.ts'
 import {
   type CacheableResponse,
   type EnvelopeResponse,
-  isPartial,
-  isProblem,
-  PROBLEM_TYPE,
-  partsOf,
   REFUSED_BY_RIGHTS,
   type ReadResponse,
   type SnapshotResponse,

@@ -2,7 +2,7 @@
 
 import type { CollectionError, CollectionPage } from '../collections/request.ts'
 import { cacheEntries } from '../collections/sources.ts'
-import { type IndexEntry, type PurgeCost, shownEntry } from '../core/cache.ts'
+import { type IndexEntry, type PurgeCost, shownEntry } from '../core/cache-entries.ts'
 import { nameFor } from '../core/endpoint-names.ts'
 import { errorTable, ProblemError } from '../core/errors.ts'
 import type { EdgeRequest } from '../core/request.ts'

@@ -6,7 +6,8 @@
 
 import type { Tag } from '../contracts/endpoint.ts'
 import { Cancellation } from '../core/cancellation.ts'
-import { dataOf, errorNumberOf, isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/envelope.ts'
+import { dataOf, errorNumberOf } from '../core/envelope.ts'
+import { isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/error-meanings.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent } from '../core/events.ts'
 import type { EdgeWrite, Handler, Stage } from '../core/request.ts'

@@ -1,5 +1,5 @@
 /** When certificates end: those of the files that the settings name. */
-import { createCertificates } from '../config/named-files.ts'
+import { createCertificates } from '../config/certificates.ts'
 import type { Config } from '../config/schema.ts'
 import { CERTIFICATE_WARNING_MS } from '../status/problems/replica.ts'
 import type { Finding } from './output.ts'

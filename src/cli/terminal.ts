@@ -3,8 +3,8 @@ import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { InvalidArgumentError } from 'commander'
 import type { LoadResult } from '../config/index.ts'
-import { weaknessOf } from '../config/rules.ts'
 import type { Config } from '../config/schema.ts'
+import { weaknessOf } from '../config/weak-passwords.ts'
 import { EXIT_CODES } from '../server/exit.ts'
 
 export function print(line: string): void {

@@ -2,7 +2,7 @@
  * The pipeline of a collection request: filter, search and `q`, then sort, page, and select. It returns what the
  * manager returns, except where the manager is wrong: the order is total and stable, and pages are disjoint.
  */
-import { selectFirst } from '../core/turns.ts'
+import { selectFirst } from '../core/long-lists.ts'
 import { compileConditions } from './condition.ts'
 import { compileFilter, compileSearch } from './filter.ts'
 import { compareSortValues, parseSorting, type SortValue, sortedValue } from './order.ts'

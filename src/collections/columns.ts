@@ -2,7 +2,9 @@
  * Filters and sorts the rows of a table by its columns. Each different value of a column is tested once, or ranked
  * once, and then rows are placed by the ranks of their values.
  */
-import { inTurns, selectFirst, waitForTurn } from '../core/turns.ts'
+
+import { inTurns, selectFirst } from '../core/long-lists.ts'
+import { waitForTurn } from '../core/turns.ts'
 import { Numbers } from '../core/values.ts'
 import { compareSortValues, type SortField, type SortValue } from './order.ts'
 import type { Predicate } from './predicate.ts'

@@ -2,7 +2,7 @@
  * Whether the rows of a table determine the response of the manager. A request may be one that the edge can compute, and
  * the rows may still leave open in which order the manager returns them, or how it compares their values.
  */
-import { inTurns } from '../core/turns.ts'
+import { inTurns } from '../core/long-lists.ts'
 import type { Column } from './columns.ts'
 import { conditionsIn } from './grammar.ts'
 import { codePointKey, parseSort, type SortField, type SortValue, sortFieldsOf } from './order.ts'

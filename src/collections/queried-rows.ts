@@ -1,7 +1,7 @@
 /** The rows of a snapshot as queries need them: columns, and the text of each row. */
 import { parseInTurns } from '../core/json-parse.ts'
+import { inTurns } from '../core/long-lists.ts'
 import { concatInTurns, jsonInTurns } from '../core/long-values.ts'
-import { inTurns } from '../core/turns.ts'
 import { Numbers } from '../core/values.ts'
 import { createCollectionBody, frameOf, type PageFrame } from './page-frame.ts'
 import { pickMembers } from './pick-members.ts'

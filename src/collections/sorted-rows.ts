@@ -2,7 +2,9 @@
  * The rows of each input of a merge, one after the other: as its node has sorted them, from page to page, or sorted by the
  * edge.
  */
-import { type CooperativeTask, isTurnOver, PAUSE, selectFirst } from '../core/turns.ts'
+
+import { selectFirst } from '../core/long-lists.ts'
+import { type CooperativeTask, isTurnOver, PAUSE } from '../core/turns.ts'
 import { isLongRow, type Rows, rangeOf, UnreadableRowsError } from './rows.ts'
 import { compareSortKeys, type SortKeyReader, type SortKeys } from './sort-keys.ts'
 

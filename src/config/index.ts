@@ -1,11 +1,12 @@
 /** Loads the configuration: the file, and the environment over it. The only reader of the environment. */
 import { dirname, resolve } from 'node:path'
 import { isObject } from '../core/values.ts'
+import { checkCertificates } from './certificates.ts'
 import { type Environment, readEnvironment } from './environment.ts'
+import { FaultList } from './faults.ts'
 import { formats } from './formats.ts'
 import {
   checkAuditFile,
-  checkCertificates,
   checkEncryptionKey,
   checkFiles,
   checkHeaderFile,
@@ -15,7 +16,7 @@ import {
 import { type ListenerName, rules } from './rules.ts'
 import { type Config, cacheGroups, MAX_OUTAGE_MS, schema } from './schema.ts'
 import { sectionRules } from './section-rules.ts'
-import { FaultList, NO_SOURCE, readConfigFile } from './source.ts'
+import { NO_SOURCE, readConfigFile } from './source.ts'
 import { deepFreeze, getIn, type Path, setIn, withoutNulls } from './tree.ts'
 import { checkBounds, parseValues, validate } from './validate.ts'
 
@@ -44,7 +45,7 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
   const file = (options.file ?? env.EDGE_CONFIG) || undefined
   const source = file === undefined ? NO_SOURCE : await readConfigFile(file)
   const { overrides, faults, files: secretFiles } = await readEnvironment(env, schema)
-  const list = new FaultList(source, overrides)
+  const list = new FaultList(source.place, overrides)
   list.add(...source.faults, ...faults)
   const from = file === undefined ? {} : { file: resolve(file) }
   if (source.faults.length > 0) return { ok: false, faults: list.lines(), ...from }
@@ -61,7 +62,7 @@ export async function loadConfig(options: { file?: string | undefined; env?: Env
   const baseOf = (path: Path) => (list.variableOf(path) === undefined ? folder : resolve('.'))
   const config = await checkAll(parseValues(schema, tree, baseOf) as Config, list, plainListeners)
   if (!list.isEmpty) return { ok: false, faults: list.lines(), ...from }
-  const warnings = new FaultList(source, overrides)
+  const warnings = new FaultList(source.place, overrides)
   await warnOfUsers(config, warnings.report)
   const { cluster, cache, operations } = config
   const passwordFiles = [cluster.credentials.passwordFile, cache.redis.passwordFile, operations.signIn.clientSecretFile]

@@ -43,7 +43,6 @@ export const rules: readonly Rule[] = [
   rule(checkUsers, 'access.users', 'access.tokens', 'cluster.credentials'),
   rule(checkRoles, 'access.roles', 'access.customRoles', 'access.passthroughRole', 'operations.signIn'),
   rule(checkTokenLifetime, 'access.tokens'),
-  rule(checkCollector, 'traces'),
   rule(checkAuditDestination, 'audit', 'log'),
 ]
 
@@ -176,14 +175,6 @@ function checkRoles({ access, operations }: Config, report: Report): void {
   checkRole(access.passthroughRole, ['access', 'passthroughRole'])
 }
 
-function checkCollector({ traces: { endpoint, headersFile } }: Config, report: Report): void {
-  if (headersFile === undefined) return
-  if (endpoint === undefined) report(['traces', 'headersFile'], 'needs traces.endpoint; set both or none')
-  else if (/^http:/i.test(endpoint) && !isLoopbackUrl(endpoint)) {
-    report(['traces', 'endpoint'], `${endpoint} would send traces.headersFile in clear; write https://`)
-  }
-}
-
 /** Without a file, audit records go to the log, which writes them at every level except `silent`. */
 function checkAuditDestination({ audit, log }: Config, report: Report): void {
   if (log.level !== 'silent' || audit.file !== undefined || audit.onFailure === 'log') return
@@ -199,33 +190,4 @@ const SECOND_MS = 1000
 function checkTokenLifetime({ access: { tokens } }: Config, report: Report): void {
   if (tokens.lifetime <= 900 * SECOND_MS && tokens.lifetime % SECOND_MS === 0) return
   report(['access', 'tokens', 'lifetime'], 'must be whole seconds, 1s to 900s')
-}
-
-/** Passwords of the account on the nodes that the manager ships with, and the first guesses of every attacker. */
-const KNOWN_PASSWORDS = new Set([
-  'foo',
-  'bar',
-  'wazuh',
-  'wazuh-wui',
-  'admin',
-  'password',
-  'changeme',
-  'secret',
-  '123456',
-])
-
-const REMEDY = 'set a new password for this user on the manager, and use it here'
-
-/** Returns what is wrong with the password, and the remedy; `undefined`: nothing is known against it. */
-export function weaknessOf({
-  username,
-  password,
-}: {
-  readonly username?: string
-  readonly password?: string
-}): string | undefined {
-  if (username === undefined || password === undefined) return undefined
-  if (password.toLowerCase() === username.toLowerCase()) return `the password is the name of the user; ${REMEDY}`
-  if (KNOWN_PASSWORDS.has(password.toLowerCase())) return `the password is a known default; ${REMEDY}`
-  return undefined
 }

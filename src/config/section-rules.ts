@@ -1,4 +1,4 @@
-/** Rules over the settings of one section: the cache, sign-ins to the console. */
+/** Rules over the settings of one section: the cache, sign-ins to the console, traces. */
 import { isLoopback, isLoopbackUrl } from './formats.ts'
 import { type Report, type Rule, type RuleContext, rule } from './rules.ts'
 import type { Config } from './schema.ts'
@@ -15,6 +15,7 @@ export const sectionRules: readonly Rule[] = [
   rule(checkRedisPassword, 'cache.redis'),
   rule(checkSignIn, 'operations.signIn', 'cluster.credentials'),
   rule(checkPlugins, 'plugins'),
+  rule(checkCollector, 'traces'),
 ]
 
 /** Returns which of the three ways to name a Redis are used; none: there is no Redis. */
@@ -107,5 +108,13 @@ function checkPlugins({ plugins }: Config, report: Report): void {
   for (const [at, { file, package: name }] of plugins.entries()) {
     if ((file === undefined) === (name === undefined))
       report(['plugins', at], 'must have a file or a package, and not both; write one of the two')
+  }
+}
+
+function checkCollector({ traces: { endpoint, headersFile } }: Config, report: Report): void {
+  if (headersFile === undefined) return
+  if (endpoint === undefined) report(['traces', 'headersFile'], 'needs traces.endpoint; set both or none')
+  else if (/^http:/i.test(endpoint) && !isLoopbackUrl(endpoint)) {
+    report(['traces', 'endpoint'], `${endpoint} would send traces.headersFile in clear; write https://`)
   }
 }

@@ -2,10 +2,10 @@
 import type { ErrorObject } from 'ajv'
 import { isObject } from '../core/values.ts'
 import { settingsChecker } from './checker.ts'
+import { type FaultList, formatSuggestion } from './faults.ts'
 import { formats } from './formats.ts'
 import { describeGone } from './gone-settings.ts'
 import { schema } from './schema.ts'
-import { type FaultList, formatSuggestion } from './source.ts'
 import { formatPath, getIn, type Path, type SchemaNode, schemaAt, tableValueSchema } from './tree.ts'
 
 interface Violation {

@@ -2,7 +2,8 @@
 
 import type { Endpoint, V3Endpoint } from './endpoint.ts'
 import { activeResponse, agentCommands } from './v3/agent-commands.ts'
-import { agentRegistry, agents } from './v3/agents.ts'
+import { agentRegistry } from './v3/agent-registry.ts'
+import { agents } from './v3/agents.ts'
 import { groups } from './v3/groups.ts'
 import { cluster, manager } from './v3/nodes.ts'
 import { decoders, lists, rules } from './v3/ruleset.ts'

@@ -1,6 +1,6 @@
 /** The index of stored responses. */
 import type { Tag } from '../contracts/endpoint.ts'
-import type { IndexEntry, IndexPage, IndexWindow, PurgeOutcome, PurgeScope } from './cache.ts'
+import type { IndexEntry, IndexPage, IndexWindow, PurgeOutcome, PurgeScope } from './cache-entries.ts'
 import type { Lookup } from './stored-response.ts'
 
 /** The index of stored responses, the same through every replica and after a restart. */

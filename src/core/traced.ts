@@ -3,8 +3,9 @@
 import { cacheOutcomeOf } from './cache.ts'
 import { routeOf } from './endpoint-names.ts'
 import { EdgeError } from './errors.ts'
+import { cachedOf, isPartial } from './origins.ts'
 import { type EdgeRead, type EdgeRequest, type Handler, nodeOf } from './request.ts'
-import { cachedOf, isPartial, type ReadResponse } from './response.ts'
+import type { ReadResponse } from './response.ts'
 import type { Span, SpanAttributes, StageName, Trace } from './trace.ts'
 
 /** Returns the handler with a span around it. Without a trace, a synchronous handler stays synchronous. */

@@ -6,16 +6,17 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Body, Endpoint, Field } from '../contracts/endpoint.ts'
-import { kinds, type ValueKind } from '../contracts/schemas/kinds.ts'
-import { describedBody, describedFields } from '../core/endpoint-names.ts'
+import type { Body, Endpoint } from '../contracts/endpoint.ts'
+import { kinds } from '../contracts/schemas/kinds.ts'
+import { describedBody } from '../core/endpoint-names.ts'
 import { EdgeError } from '../core/errors.ts'
 import { concatInTurns } from '../core/long-values.ts'
 import { NO_BODY, type RequestBody } from '../core/request.ts'
 import { checkList, checkXml, slicesOf } from './body-contents.ts'
 import { checkCoding, decodeBody } from './content-coding.ts'
-import { canonicalText, parseParameters, printable, type Values } from './parameters.ts'
+import { canonicalText, parseParameters, printable } from './parameters.ts'
 import { parseStrictObject, parseStrictValue } from './strict-json.ts'
+import { typedFields, typedJson } from './typed-fields.ts'
 import { badValue } from './validation.ts'
 
 /** More form fields than this end the API process of the real manager (contract). */
@@ -159,56 +160,6 @@ function acceptedMediaType(headers: IncomingHttpHeaders, body: Body): string {
   if (types.includes(type)) return type
   if (body.kind === 'upload' && body.wrongType === 804) throw new EdgeError(804, `. ${printable(type)}`)
   throw new EdgeError(607)
-}
-
-/** Returns form fields in the types that the endpoint gives them. Text that does not fit stays text, and validation rejects it. */
-function typedFields(endpoint: Endpoint, values: Values): Record<string, unknown> {
-  const fields = describedFields(endpoint)
-  const result: Record<string, unknown> = Object.create(null)
-  for (const [raw, value] of Object.entries(values)) {
-    // Form encoders write lists as `ids[]=001&ids[]=002` or `ids[0]=…`.
-    const listed = /^([A-Za-z_]+)\[[0-9]*\]$/.exec(raw)?.[1]
-    const name = listed !== undefined && fields[listed]?.type === 'strings' ? listed : raw
-    const type = Object.hasOwn(fields, name) ? fields[name]?.type : undefined
-    const before = result[name]
-    result[name] = Array.isArray(before) ? [...before, ...value.split(',')] : typedValue(type, value)
-  }
-  return result
-}
-
-/**
- * Returns the fields of a JSON body in the types that the endpoint gives them. As in the real API, a number or a Boolean
- * may be a text, an id may be a number, and a list of ids may be a text with commas. Values that do not fit are returned
- * as they are, and validation rejects them.
- */
-function typedJson(endpoint: Endpoint, sent: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const fields = describedFields(endpoint)
-  const result: Record<string, unknown> = Object.create(null)
-  for (const [name, value] of Object.entries(sent)) {
-    const field = Object.hasOwn(fields, name) ? fields[name] : undefined
-    result[name] = field === undefined ? value : typedJsonValue(field, value)
-  }
-  return result
-}
-
-function typedJsonValue({ type, kind }: Field, value: unknown): unknown {
-  if (type === 'strings') {
-    const values: ValueKind | undefined = kind && kinds[kind]
-    if (values?.listOf === undefined) return value
-    return Array.isArray(value) ? value.map(textOfNumber) : typeof value === 'string' ? value.split(',') : value
-  }
-  if (type === 'string') return kind === 'numbers' ? textOfNumber(value) : value
-  return typeof value === 'string' ? typedValue(type, value) : value
-}
-
-function textOfNumber(value: unknown): unknown {
-  return typeof value === 'number' ? String(value) : value
-}
-
-function typedValue(type: string | undefined, value: string): unknown {
-  if (type === 'integer') return /^[0-9]{1,15}$/.test(value) ? Number(value) : value
-  if (type === 'boolean') return value === 'true' ? true : value === 'false' ? false : value
-  return type === 'strings' ? value.split(',') : value
 }
 
 /** Returns the body of a validated request. `clientAddress` fills the fields that take the address of the client; an empty text: it is not known. */

@@ -14,7 +14,7 @@ import { METHODS } from '../listener/framing.ts'
 import type { ValidatedUrl } from './edge-request.ts'
 import type { Prefixes } from './param-checks.ts'
 import type { Flags, Values } from './parameters.ts'
-import type { RequestLogger } from './request-events.ts'
+import type { RequestLogger } from './report-requests.ts'
 import { type RouteSchema, routeUrl } from './validation.ts'
 
 /** The settings that requests depend on. */

@@ -1,7 +1,6 @@
 /** The EdgeRequest of a validated request: typed, canonical, without the raw URL. */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Endpoint, Priority, ReadEndpoint, WriteEndpoint } from '../contracts/endpoint.ts'
-import { allows } from '../core/access.ts'
 import { Cancellation, type CancelSignal } from '../core/cancellation.ts'
 import type { ClientFlow } from '../core/node-call.ts'
 import { Presence } from '../core/presence.ts'
@@ -19,6 +18,7 @@ import {
 import type { Trace } from '../core/trace.ts'
 import { flowOf } from './connection-use.ts'
 import { canonicalValues, type Flags, type Values } from './parameters.ts'
+import { prefersMinimal, reuseOf } from './preferences.ts'
 import type { Charge } from './rate-limit.ts'
 
 /** What a URL means once it is validated. It depends on nothing but the text of the URL, and is never changed. */
@@ -150,35 +150,6 @@ class ClientRead extends ClientRequest<ReadEndpoint> implements EdgeRead, Reques
     this.#charge = undefined
     charge?.(this.caller, this.#clientAddress, this.flow.isBulk)
   }
-}
-
-const PURGE = 'cache:purge'
-
-/**
- * Returns what the cache directives of a request mean (RFC 9111 section 5.2.1). They are ignored for callers who may not
- * purge: such a caller could otherwise turn each of its requests into an upstream call.
- */
-function reuseOf(headers: IncomingHttpHeaders, caller: Caller): Reuse {
-  // Pragma counts only without Cache-Control (section 5.4).
-  const text = headers['cache-control'] ?? headers.pragma
-  if (text === undefined || !allows(caller.permissions, PURGE)) return 'allowed'
-  const words = text
-    .toLowerCase()
-    .split(',')
-    .map((word) => word.trim())
-  if (words.includes('no-store')) return 'noStore'
-  const isNoCache = words.includes('no-cache') || words.some((word) => /^max-age="?0+"?$/.test(word))
-  return isNoCache ? 'noCache' : 'allowed'
-}
-
-/** Whether the first `return` preference is `minimal` (RFC 7240 section 2). Parameters of preferences are ignored. */
-function prefersMinimal(header: string | readonly string[] | undefined): boolean {
-  const preferences = [header ?? []].flat().flatMap((text) => text.split(','))
-  const values = preferences.flatMap((text) => {
-    const [, value] = /^\s*return\s*=\s*("?[a-z]+"?)\s*(?:;|$)/i.exec(text) ?? []
-    return value === undefined ? [] : value.replaceAll('"', '').toLowerCase()
-  })
-  return values[0] === 'minimal'
 }
 
 /** Returns a signal that aborts when the client leaves before the response is sent. */

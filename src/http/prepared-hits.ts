@@ -13,9 +13,11 @@ import type { EdgeResponse, EnvelopeResponse, StoredOrigin } from '../core/respo
 import { hasBody } from '../listener/framing.ts'
 import { commonHeaders } from '../representation/headers.ts'
 import { preferencesOf, representCached } from '../representation/represent.ts'
-import { type Authenticator, missingPermission } from './admit.ts'
+import { missingPermission } from './admit.ts'
+import type { Authenticator } from './authenticator.ts'
 import type { ValidatedUrl } from './edge-request.ts'
-import { type EventNames, eventNamesOf, eventOfHit, type RequestEventListener } from './request-events.ts'
+import type { RequestEventListener } from './report-requests.ts'
+import { type EventNames, eventNamesOf, eventOfHit } from './request-events.ts'
 
 /** Longer URLs are not remembered. */
 const MAX_URL_LENGTH = 512

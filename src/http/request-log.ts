@@ -5,7 +5,7 @@
 import { type FastifyRequest, LogController } from 'fastify'
 import type { RequestEvent } from '../core/events.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
-import { COMPLETED, logFields, type RequestEventListener, type RequestLogger, tenths } from './request-events.ts'
+import { COMPLETED, logFields, type RequestEventListener, type RequestLogger, tenths } from './report-requests.ts'
 
 /**
  * Replaces the lines of Fastify about requests. Fastify itself has no logger: with one, it would add listeners to each

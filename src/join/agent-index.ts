@@ -1,5 +1,7 @@
 /** The agents of an owner table by node, in the order of their ids. Made once for a table, in turns of the event loop. */
-import { isTurnOver, selectFirst, waitForTurn } from '../core/turns.ts'
+
+import { selectFirst } from '../core/long-lists.ts'
+import { isTurnOver, waitForTurn } from '../core/turns.ts'
 import { type AgentOwnerMap, MANAGER_AGENT_ID } from './owner-lookup.ts'
 
 /** An agent, and the node under whose name its rows are reported. */

@@ -7,12 +7,14 @@
 
 import { DEFAULT_LIMIT } from '../collections/request.ts'
 import { rowsOf } from '../collections/rows.ts'
-import { isNotReadyError, parseEnvelope } from '../core/envelope.ts'
+import { parseEnvelope } from '../core/envelope.ts'
+import { isNotReadyError } from '../core/error-meanings.ts'
 import { EdgeError } from '../core/errors.ts'
 import { concatOwn } from '../core/long-values.ts'
 import type { ClusterView } from '../core/node-call.ts'
+import { nodeOriginOf } from '../core/origins.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
-import { type EdgeResponse, type EnvelopeResponse, nodeOriginOf } from '../core/response.ts'
+import type { EdgeResponse, EnvelopeResponse } from '../core/response.ts'
 import { systemClock } from '../core/timing.ts'
 import {
   type AgentOwner,

@@ -1,5 +1,6 @@
 /** What one node did with a write or a check, as a value: the failure of one node must not hide what the others did. */
-import { envelopeOf, isOutcomeUnknown, isUnfinished, parseBodyInTurns } from '../core/envelope.ts'
+import { envelopeOf, parseBodyInTurns } from '../core/envelope.ts'
+import { isOutcomeUnknown, isUnfinished } from '../core/error-meanings.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse, EnvelopeResponse, JoinedOrigin } from '../core/response.ts'

@@ -9,8 +9,9 @@ import { type Rows, type RowsResult, rowsOf } from '../collections/rows.ts'
 import { type CacheDetail, isDegraded, isStale } from '../core/cache.ts'
 import { parseBodyInTurns } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
+import { cachedOf, nodeOriginOf, partsOf } from '../core/origins.ts'
 import type { EdgeRead, EdgeRequest, Handler, RequestClient } from '../core/request.ts'
-import { cachedOf, type EdgeResponse, type EnvelopeResponse, nodeOriginOf, partsOf } from '../core/response.ts'
+import type { EdgeResponse, EnvelopeResponse } from '../core/response.ts'
 import { proxyErrorOf, throwIfAbandoned } from './proxy-errors.ts'
 
 export interface ReceivedPart {

@@ -2,7 +2,8 @@
 import { OUTAGE, WITHOUT_REDIS } from '../core/cache.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import type { NodeContribution } from '../core/events.ts'
-import { type Coverage, formatCoverage, type JoinedOrigin, type MadeOfParts, NO_PARTS } from '../core/response.ts'
+import { NO_PARTS } from '../core/origins.ts'
+import { type Coverage, formatCoverage, type JoinedOrigin, type MadeOfParts } from '../core/response.ts'
 import { formatClusterStatus, type NodeEntry } from './cluster-status.ts'
 import type { PartError, ReceivedPart } from './node-part.ts'
 

@@ -1,6 +1,6 @@
 /** Owners that the master cannot report are one error, 931. */
 
-import { OWNER_UNKNOWN } from '../core/envelope.ts'
+import { OWNER_UNKNOWN } from '../core/error-meanings.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { EdgeRequest, Handler } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'

@@ -1,6 +1,6 @@
 /** The rows of all agents in distribution mode `manager`: the master joins them, but correctly on its first page only. */
 
-import { CALL_TIMED_OUT } from '../core/envelope.ts'
+import { CALL_TIMED_OUT } from '../core/error-meanings.ts'
 import { priceOfRead } from '../core/request.ts'
 import type { AgentCalls } from './agent-rows.ts'
 import { CONCURRENT_CALLS, namesAgents, ownerCalls, type ReadAllAgents, readSome, rowsOfPage } from './all-agents.ts'

@@ -4,7 +4,7 @@ import { findListInTurns } from '../core/envelope.ts'
 import { parseInTurns } from '../core/json-parse.ts'
 import { concatInTurns, jsonInTurns } from '../core/long-values.ts'
 import type { NodeResponse, NodeResult } from '../core/node-call.ts'
-import { PROBLEM_TYPE } from '../core/response.ts'
+import { PROBLEM_TYPE } from '../core/origins.ts'
 import { ownField } from '../core/values.ts'
 import { ALL_FAILED, NO_SUCH_NODE, SOME_FAILED, UNKNOWN_NODE } from './v4/content.ts'
 

@@ -1,6 +1,6 @@
 /** What differs between nodes of the two layouts besides the translation, and how a response shows the release of a node. */
 import type { Layout, NodeResponse } from '../core/node-call.ts'
-import { PROBLEM_TYPE } from '../core/response.ts'
+import { PROBLEM_TYPE } from '../core/origins.ts'
 import { ownField, ownText, parseJson } from '../core/values.ts'
 
 interface LayoutRules {

@@ -6,8 +6,9 @@
 
 import type { WithoutLost } from '../contracts/endpoint.ts'
 import { type CallNode, type NodeFailure, type NodeResult, nodeOfAgent, type PassedOnTo } from '../core/node-call.ts'
+import { PROBLEM_TYPE } from '../core/origins.ts'
 import type { EdgeRequest } from '../core/request.ts'
-import { PROBLEM_TYPE, REFUSED_BY_RIGHTS } from '../core/response.ts'
+import { REFUSED_BY_RIGHTS } from '../core/response.ts'
 import { ownField, ownText } from '../core/values.ts'
 import { createNeededRead, dataIn, fillPath } from './dialect.ts'
 import { addFailed, type FailedItem, failedOnly, LOST_ITEM, NOT_CONNECTED_ITEM, unknownNode } from './failed-items.ts'

@@ -1,12 +1,14 @@
 /** Reads responses of nodes as responses of the v4 contract: their bytes, and the number of their error. */
 
 import { Readable } from 'node:stream'
-import { isNodeFailureError, isUnfinishedError, readEnvelopeInTurns, UNKNOWN_ERROR } from '../core/envelope.ts'
+import { readEnvelopeInTurns, UNKNOWN_ERROR } from '../core/envelope.ts'
+import { isNodeFailureError, isUnfinishedError } from '../core/error-meanings.ts'
 import { parseInTurns } from '../core/json-parse.ts'
 import { concatInTurns } from '../core/long-values.ts'
 import type { NodeResponse } from '../core/node-call.ts'
+import { PROBLEM_TYPE } from '../core/origins.ts'
 import type { EdgeRequest } from '../core/request.ts'
-import { PROBLEM_TYPE, type RowRanges } from '../core/response.ts'
+import type { RowRanges } from '../core/response.ts'
 import { ownField, ownText, parseJson } from '../core/values.ts'
 import { OF_NODE, type TranslatedResponse } from './dialect.ts'
 import { SOME_FAILED } from './v4/content.ts'

@@ -1,6 +1,7 @@
 /** Headers of a response: for this cache (RFC 9211), and for caches between edge and client (RFC 9110, RFC 9111). */
 import { type CacheStatus, formatDetail } from '../core/cache.ts'
-import { type CachedResponse, type EnvelopeResponse, isProblem, PROBLEM_TYPE } from '../core/response.ts'
+import { isProblem, PROBLEM_TYPE } from '../core/origins.ts'
+import type { CachedResponse, EnvelopeResponse } from '../core/response.ts'
 import type { PreparedHead } from '../core/stored-response.ts'
 import type { Coding } from './codings.ts'
 

@@ -3,14 +3,8 @@
  * the client is still valid.
  */
 
-import {
-  type CachedResponse,
-  cachedOf,
-  type EnvelopeResponse,
-  isProblem,
-  partsOf,
-  uncachedStatusOf,
-} from '../core/response.ts'
+import { cachedOf, isProblem, partsOf, uncachedStatusOf } from '../core/origins.ts'
+import type { CachedResponse, EnvelopeResponse } from '../core/response.ts'
 import type { StoredForm, StoredForms } from '../core/stored-response.ts'
 import { type Coding, encode, parseAcceptEncoding } from './codings.ts'
 import {

@@ -6,7 +6,7 @@
  */
 import { writeSync } from 'node:fs'
 import { constants } from 'node:os'
-import type { Edge } from '../app/index.ts'
+import type { Edge } from '../app/edge.ts'
 import { toVariable } from '../config/environment.ts'
 import type { Config } from '../config/schema.ts'
 

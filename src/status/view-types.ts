@@ -1,6 +1,7 @@
 /** What the view of the edge takes and returns. Times are milliseconds unless named otherwise, sizes are bytes. */
 
-import type { CacheExplanation, PurgeCost } from '../core/cache.ts'
+import type { CacheExplanation } from '../core/cache.ts'
+import type { PurgeCost } from '../core/cache-entries.ts'
 
 /** A port for clients, and the contract that they speak there. */
 export interface ClientPort {

@@ -1,7 +1,7 @@
 /** The layers around each attempt of a call: the retry of a read, its span, and the budget of calls per minute. */
 import { Readable } from 'node:stream'
 import { isRelease5, type NodeResult } from '../core/node-call.ts'
-import { PROBLEM_TYPE } from '../core/response.ts'
+import { PROBLEM_TYPE } from '../core/origins.ts'
 import type { Trace } from '../core/trace.ts'
 import { versionIn } from '../layouts/layout-rules.ts'
 import { notSent, routeOf, type Send, type UpstreamCall } from './call.ts'

@@ -1,5 +1,6 @@
 /** The nodes that can answer a request, called in order: when the next one is called, and what the failure of all means. */
-import { errorNumberOf, isNotReadyError } from '../core/envelope.ts'
+import { errorNumberOf } from '../core/envelope.ts'
+import { isNotReadyError } from '../core/error-meanings.ts'
 import { EdgeError } from '../core/errors.ts'
 import { type CallNode, type ClusterView, isRelease5, type Layout, type NodeFailure } from '../core/node-call.ts'
 import { describeFailure, errorCodeOf, faultRules } from '../core/node-faults.ts'

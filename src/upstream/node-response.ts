@@ -5,7 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Layout, NodeFailure } from '../core/node-call.ts'
 import type { Failure, FailureReason, NodeFault } from '../core/node-faults.ts'
-import { PROBLEM_TYPE } from '../core/response.ts'
+import { PROBLEM_TYPE } from '../core/origins.ts'
 
 /** Why one attempt failed. */
 export type CallFailure = Omit<NodeFailure, 'ok' | 'node' | 'sent'>

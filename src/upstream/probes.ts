@@ -15,7 +15,7 @@ import type {
   NodeResult,
 } from '../core/node-call.ts'
 import { describeFailure, isAnswered, isHeldBack } from '../core/node-faults.ts'
-import { PROBLEM_TYPE } from '../core/response.ts'
+import { PROBLEM_TYPE } from '../core/origins.ts'
 import { type NameAndPassword, ownField } from '../core/values.ts'
 import { dataIn } from '../layouts/dialect.ts'
 import { bodyOf, layoutRules, shortBodyOf } from '../layouts/layout-rules.ts'

@@ -8,6 +8,7 @@ import { parseValues, validate } from '../../src/config/validate.ts'
 import type { Endpoint, ReadEndpoint, WriteEndpoint, WriteMethod } from '../../src/contracts/endpoint.ts'
 import { catalogue } from '../../src/contracts/index.ts'
 import { parseBody } from '../../src/core/envelope.ts'
+import { cachedOf, NO_PARTS } from '../../src/core/origins.ts'
 import {
   type Caller,
   type EdgeRead,
@@ -17,14 +18,7 @@ import {
   NO_BODY,
   NO_COST,
 } from '../../src/core/request.ts'
-import {
-  cachedOf,
-  type EdgeResponse,
-  type EnvelopeResponse,
-  type JoinedOrigin,
-  NO_PARTS,
-  type NodeOrigin,
-} from '../../src/core/response.ts'
+import type { EdgeResponse, EnvelopeResponse, JoinedOrigin, NodeOrigin } from '../../src/core/response.ts'
 import { OF_NODE } from '../../src/layouts/dialect.ts'
 
 export function recordOf(id: `GET ${string}`): ReadEndpoint

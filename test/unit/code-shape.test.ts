@@ -4,7 +4,7 @@ import { MAX_RELEASE_5_LINES, release5Lines } from '../support/release-5-code.ts
 
 /** Exports that only tests use, each with its reason. */
 const FOR_TESTS: Readonly<Record<string, string>> = {
-  'src/app/console.ts createPurge': 'a purge of the console, without a console',
+  'src/app/edge-view.ts createPurge': 'a purge of the console, without a console',
   'src/config/reloadable.ts effectOf': 'npm run docs:reference, whose script is beside the tests, writes it',
   'src/join/cluster-status.ts serializeItem': 'any texts, of which few are names of nodes',
   'src/join/proxy-errors.ts TRANSIENT_ERRORS': 'are those of the contract',

@@ -18,7 +18,7 @@ const NO_FOREIGN_TEXT: Readonly<Record<string, string>> = {
   'src/audit/record.ts': 'lines of the audit file, which the edge has written',
   'src/cache/tags.ts': 'templates of tags in the catalogue',
   'src/config/environment.ts': 'names of environment variables',
-  'src/config/named-files.ts': 'files that the settings name',
+  'src/config/certificates.ts': 'files that the settings name',
   'src/layouts/v4/conversation.ts': 'templates of translations in the catalogue',
 }
 

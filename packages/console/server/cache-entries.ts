@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
 import { compileMatching } from '../../../src/collections/collect.ts'
 import { cacheEntries } from '../../../src/collections/sources.ts'
-import { type IndexEntry, shownEntry } from '../../../src/core/cache.ts'
+import { type IndexEntry, shownEntry } from '../../../src/core/cache-entries.ts'
 import type { CacheIndex } from '../../../src/core/cache-index.ts'
+import { selectFirst } from '../../../src/core/long-lists.ts'
 import { growingLru } from '../../../src/core/recently-used.ts'
-import { selectFirst } from '../../../src/core/turns.ts'
 import type { EntryPage } from './cache-types.ts'
 
 const text = Type.Optional(Type.String({ maxLength: 2048 }))

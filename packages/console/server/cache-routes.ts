@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { requirePermission } from '../../../src/admin/sign-in.ts'
-import { type IndexEntry, shownEntry } from '../../../src/core/cache.ts'
+import { type IndexEntry, shownEntry } from '../../../src/core/cache-entries.ts'
 import type { EntryContents } from '../../../src/core/cache-index.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { Caller } from '../../../src/core/request.ts'

@@ -1,9 +1,10 @@
 /** JSON bodies of the console API of the cache. Times are milliseconds unless named otherwise, sizes are bytes. */
 
-import type { IndexEntry, LocalState, PurgeCost, SnapshotState } from '../../../src/core/cache.ts'
+import type { LocalState, SnapshotState } from '../../../src/core/cache.ts'
+import type { IndexEntry, PurgeCost } from '../../../src/core/cache-entries.ts'
 import type { RedisCapacity } from '../../../src/status/problem-types.ts'
 
-export type { PurgeCost } from '../../../src/core/cache.ts'
+export type { PurgeCost } from '../../../src/core/cache-entries.ts'
 export type EntrySummary = IndexEntry
 /** A snapshot of a collection in the memory of this replica. Counts since it was first used here. */
 export type SnapshotSummary = SnapshotState

@@ -4,7 +4,8 @@
  */
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { Type } from 'typebox'
-import { type OperationsPart, pagePolicy, registerLatePages } from '../../../src/admin/listener.ts'
+import { registerLatePages } from '../../../src/admin/late-pages.ts'
+import { type OperationsPart, pagePolicy } from '../../../src/admin/listener.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import { waitForTurn } from '../../../src/core/turns.ts'
 import type { CapacityState } from '../../../src/status/capacity.ts'

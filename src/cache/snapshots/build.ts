@@ -5,10 +5,11 @@
 
 import type { Source } from '../../collections/sources.ts'
 import type { CacheGroup } from '../../contracts/endpoint.ts'
-import { isNodeFailure } from '../../core/envelope.ts'
+import { isNodeFailure } from '../../core/error-meanings.ts'
 import type { SnapshotRefusal } from '../../core/events.ts'
+import { NO_PARTS } from '../../core/origins.ts'
 import type { EdgeRead, Handler } from '../../core/request.ts'
-import { NO_PARTS, type SnapshotResponse } from '../../core/response.ts'
+import type { SnapshotResponse } from '../../core/response.ts'
 import type { CacheTarget } from '../key.ts'
 import { staleTimesOf } from '../lifetimes.ts'
 import type { CachePorts } from '../read-context.ts'

@@ -6,13 +6,8 @@ import { CollectionError, MAX_LIMIT } from '../../collections/request.ts'
 import { compileProjection } from '../../collections/select.ts'
 import { isDegraded, OUTAGE } from '../../core/cache.ts'
 import { envelopeOf } from '../../core/envelope.ts'
-import {
-  type EnvelopeResponse,
-  isPartial,
-  type MadeOfParts,
-  type ReadResponse,
-  type SnapshotResponse,
-} from '../../core/response.ts'
+import { isPartial } from '../../core/origins.ts'
+import type { EnvelopeResponse, MadeOfParts, ReadResponse, SnapshotResponse } from '../../core/response.ts'
 import type { CacheTarget } from '../key.ts'
 import { storageLifetime } from '../stores/local-entries.ts'
 import type { SnapshotPorts } from './build.ts'

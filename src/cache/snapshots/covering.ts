@@ -4,8 +4,9 @@
  */
 import type { CollectionRequest } from '../../collections/request.ts'
 import { OUTAGE } from '../../core/cache.ts'
+import { NO_PARTS } from '../../core/origins.ts'
 import { growingLru } from '../../core/recently-used.ts'
-import { type EnvelopeResponse, NO_PARTS, type SnapshotResponse, type StoredOrigin } from '../../core/response.ts'
+import type { EnvelopeResponse, SnapshotResponse, StoredOrigin } from '../../core/response.ts'
 import { isObject, parseJson } from '../../core/values.ts'
 import { storageLifetime } from '../stores/local-entries.ts'
 import type { SnapshotPorts } from './build.ts'

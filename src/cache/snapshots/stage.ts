@@ -6,16 +6,10 @@
  */
 
 import { DEFAULT_LIMIT, type PageWindow } from '../../collections/request.ts'
-import { isNodeFailure } from '../../core/envelope.ts'
+import { isNodeFailure } from '../../core/error-meanings.ts'
+import { isPartial, partsOf } from '../../core/origins.ts'
 import { createNoClient, type EdgeRead, type Handler, NO_COST } from '../../core/request.ts'
-import {
-  type CacheableResponse,
-  type EdgeResponse,
-  isPartial,
-  partsOf,
-  type ReadResponse,
-  type SnapshotResponse,
-} from '../../core/response.ts'
+import type { CacheableResponse, EdgeResponse, ReadResponse, SnapshotResponse } from '../../core/response.ts'
 import type { Lookup } from '../../core/stored-response.ts'
 import { timeLimitOf, withTimeout } from '../../core/timing.ts'
 import type { CacheTarget } from '../key.ts'

@@ -5,7 +5,7 @@
  */
 
 import type { Tag } from '../../contracts/endpoint.ts'
-import type { PurgeScope } from '../../core/cache.ts'
+import type { PurgeScope } from '../../core/cache-entries.ts'
 import type { Lookup, StoredBytes, TagEpochs } from '../../core/stored-response.ts'
 
 /** Maximum number of entries that are evicted at once: after a reload with a smaller bound, later entries evict the rest. */

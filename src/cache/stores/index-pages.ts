@@ -5,7 +5,7 @@
  */
 
 import type { Tag } from '../../contracts/endpoint.ts'
-import type { IndexEntry } from '../../core/cache.ts'
+import type { IndexEntry } from '../../core/cache-entries.ts'
 import { redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
 import type { Script } from '../../replicas/scripts.ts'

@@ -1,6 +1,6 @@
 /** Reads the index in Redis: all rows, windows and single rows, each at the cost of what is asked. */
 
-import type { IndexEntry, IndexPage, IndexWindow } from '../../core/cache.ts'
+import type { IndexEntry, IndexPage, IndexWindow } from '../../core/cache-entries.ts'
 import { redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
 import type { EntryCodec } from './entry-codec.ts'

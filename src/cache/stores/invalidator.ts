@@ -6,7 +6,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../contracts/endpoint.ts'
-import type { PurgeOutcome } from '../../core/cache.ts'
+import type { PurgeOutcome } from '../../core/cache-entries.ts'
 import { Announcer, type AnnouncerOptions, type EpochChange, lastLeaseOf } from './announcer.ts'
 import { STORE_WAIT_MS, type WriteFence } from './contract.ts'
 

@@ -1,11 +1,12 @@
 /** The store of a single process: the same contract as the store over Redis, but it is never unavailable. */
 
 import type { Tag } from '../../contracts/endpoint.ts'
-import type { CacheStoreState, IndexEntry } from '../../core/cache.ts'
+import type { CacheStoreState } from '../../core/cache.ts'
+import type { IndexEntry } from '../../core/cache-entries.ts'
 import type { CacheIndex } from '../../core/cache-index.ts'
+import { inTurns } from '../../core/long-lists.ts'
 import type { Lookup, StoredBytes } from '../../core/stored-response.ts'
 import { systemClock, WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
-import { inTurns } from '../../core/turns.ts'
 import type { AcquireWriteLock, CacheStore, EpochStore, Lock, NewEntry } from './contract.ts'
 import { EpochTable } from './epoch-table.ts'
 import { compareEpochs, purgeTags } from './epochs.ts'

@@ -5,7 +5,7 @@
  */
 
 import { LRUCache } from 'lru-cache'
-import type { IndexEntry, IndexPage, IndexWindow, PurgeScope } from '../../core/cache.ts'
+import type { IndexEntry, IndexPage, IndexWindow, PurgeScope } from '../../core/cache-entries.ts'
 import { redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
 import { NOW, script } from '../../replicas/scripts.ts'

@@ -1,20 +1,8 @@
 /** Records of agents: reads, writes, and commands on them. Over 200 lines: a table of records. */
 import type { Param, Tag, V4Endpoint } from '../endpoint.ts'
 import { cacheIn, wholeAgent as dataOfAgent, liveAgents, memberships, overAllAgents } from '../schemas/shared.ts'
-import {
-  agentFilters,
-  agentStatus,
-  agentsOrAll,
-  json,
-  master,
-  param,
-  query,
-  read,
-  required,
-  rows,
-  word,
-  write,
-} from './shared.ts'
+import { agentFilters, agentStatus, agentsOrAll, param, query, required, rows, word } from './parameters.ts'
+import { json, master, read, write } from './shared.ts'
 import { bool, list, object, oneOf, since, text } from './value.ts'
 
 const section = 'Agents'

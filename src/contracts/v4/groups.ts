@@ -1,7 +1,8 @@
 /** Records of groups of agents. */
 import type { V4Endpoint } from '../endpoint.ts'
 import { cacheIn } from '../schemas/shared.ts'
-import { agentStatus, file, json, master, param, query, read, required, rows, write } from './shared.ts'
+import { agentStatus, param, query, required, rows } from './parameters.ts'
+import { file, json, master, read, write } from './shared.ts'
 import { list, oneOf, text, wordsIn } from './value.ts'
 
 const ofRootkits = wordsIn({ until: '4.14' }, 'rootkit_files rootkit_trojans')

@@ -2,8 +2,9 @@
 import type { Param, V4Endpoint } from '../endpoint.ts'
 import { cacheIn } from '../schemas/shared.ts'
 import { type Inventory, type InventoryKind, inventories, inventoryKinds } from '../v3/inventories.ts'
+import { agentsOrAll, param, query, rows } from './parameters.ts'
 import { ciscatFilters } from './scans.ts'
-import { agentsOrAll, master, param, query, read, rows, write } from './shared.ts'
+import { master, read, write } from './shared.ts'
 
 /** Tables that no call returns for many agents, without filters of their own. */
 const tablesSince414 = [

@@ -4,7 +4,8 @@
  */
 import type { CachePolicy, V4Endpoint, V4Read } from '../endpoint.ts'
 import { cacheIn, neverStale, staleWhileHot } from '../schemas/shared.ts'
-import { file, laterSymbols, master, param, query, read, rows, write } from './shared.ts'
+import { laterSymbols, param, query, rows } from './parameters.ts'
+import { file, master, read, write } from './shared.ts'
 import { bool, integer, list, oneOf, text, wordOf, wordsIn } from './value.ts'
 
 const readingCluster = { section: 'Cluster', permission: 'cluster:read', target: master() } as const

@@ -1,7 +1,8 @@
 /** Records of rules, decoders and lists, and of the MITRE ATT&CK tables. */
 import type { Param, V4Endpoint } from '../endpoint.ts'
 import { anyNode, cacheIn } from '../schemas/shared.ts'
-import { file, master, param, query, read, rows, word, write } from './shared.ts'
+import { param, query, rows, word } from './parameters.ts'
+import { file, master, read, write } from './shared.ts'
 import { bool, integer, list, oneOf, since, text } from './value.ts'
 
 const status = { status: param('status of the files', { ...oneOf('enabled', 'disabled', 'all'), minItems: 1 }) }

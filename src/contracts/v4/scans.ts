@@ -1,7 +1,8 @@
 /** Records of scans of agents: rootcheck, syscheck, SCA, CIS-CAT, vulnerabilities. */
 import type { CacheGroup, Param, V4Endpoint } from '../endpoint.ts'
 import { cacheIn } from '../schemas/shared.ts'
-import { amount, master, param, query, read, rows, symbols, word, write } from './shared.ts'
+import { amount, param, query, rows, symbols, word } from './parameters.ts'
+import { master, read, write } from './shared.ts'
 import { bool, integer, oneOf, text, wordOf } from './value.ts'
 
 /** Returns what reads of the results of one agent share. */

@@ -4,7 +4,8 @@
  */
 import type { EdgeOperation, EdgeTarget, V4Endpoint } from '../endpoint.ts'
 import { anyNode, cacheIn, memberships } from '../schemas/shared.ts'
-import { json, master, param, query, read, required, rows, word, write } from './shared.ts'
+import { param, query, required, rows, word } from './parameters.ts'
+import { json, master, read, write } from './shared.ts'
 import { bool, list, text, wordOf } from './value.ts'
 
 const testing = {

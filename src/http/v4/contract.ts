@@ -2,7 +2,6 @@
  * The v4 contract: tokens, exact paths, values in the manager's own types, and errors as `application/problem+json`. The
  * checks run in the order of the manager: path and method, token, fields of the body, query, path values, type of the body.
  */
-
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Endpoint, V4Endpoint } from '../../contracts/endpoint.ts'
@@ -30,7 +29,8 @@ import {
   UNTYPED,
 } from './body.ts'
 import type { IsInRelease, OfRelease } from './check-values.ts'
-import { methodNotAllowed, problemOf, sendProblem, takesPassword, unauthorized } from './problem.ts'
+import { checkPath, checkScheme } from './form.ts'
+import { methodNotAllowed, problemOf, sendProblem } from './problem.ts'
 import { checkNames, checkSearch, checkValues, flagsOf, parseQuery, valuesOf } from './query.ts'
 import { factsOf, type ReleaseFacts } from './release-facts.ts'
 
@@ -190,41 +190,8 @@ function knownOf(release: string | undefined) {
   return { release, minor, facts: factsOf(minor) }
 }
 
-/** Throws for slashes that lead elsewhere in this release. The router ignores one at the end. */
-function checkPath(url: string, facts: ReleaseFacts, isServed: (path: string) => boolean): void {
-  if (url.startsWith('//') && facts.slashesAtStart === 'redirected') throw movedTo(308, url.replace(/^\/+/, '/'))
-  const mark = url.indexOf('?')
-  const path = mark < 0 ? url : url.slice(0, mark)
-  if (facts.encodedSlash === 'notFound' && /%2f/i.test(path)) throw notFoundProblem()
-  if (path.length < 2 || !path.endsWith('/') || facts.slashAtEnd === 'ignored') return
-  let end = path.length
-  while (path[end - 1] === '/') end -= 1
-  const stripped = path.slice(0, end)
-  if (isServed(stripped)) throw movedTo(307, mark < 0 ? stripped : stripped + url.slice(mark))
-}
-
-function movedTo(status: 307 | 308, location: string): EdgeError {
-  const title = status === 308 ? 'Permanent Redirect' : 'Temporary Redirect'
-  return new ProblemError(900, { title, detail: `${status}: ${location}`, status, headers: { location } })
-}
-
 function experimentalDisabled(): EdgeError {
   const detail = 'Experimental features are disabled'
   const remediation = 'Enable the setting cluster.experimental'
   return new ProblemError(603, { title: 'Resource Not Found', detail, remediation, number: 1122 })
-}
-
-const BASIC = /^Basic +/i
-const BEARER = /^Bearer /i
-
-/**
- * Only a login takes a name and a password, and everything else a token. The manager takes several spaces before the
- * password, the plugin that decodes it takes one.
- */
-function checkScheme(headers: IncomingHttpHeaders, endpoint: Endpoint): void {
-  const { authorization = '' } = headers
-  const isLogIn = takesPassword(endpoint)
-  if (isLogIn) headers.authorization = authorization.replace(BASIC, 'Basic ')
-  if (isLogIn && !BASIC.test(authorization)) throw unauthorized('Invalid credentials')
-  if (!isLogIn && !BEARER.test(authorization)) throw unauthorized('No authorization token provided')
 }

@@ -14,7 +14,7 @@ import { createAccess, createTokenOperations } from '../../../src/access/index.t
 import { putUser } from '../../../src/access/users-file.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
-import { createAuthenticator } from '../../../src/http/admit.ts'
+import { createAuthenticator } from '../../../src/http/authenticator.ts'
 import type { RateLimits } from '../../../src/http/rate-limit.ts'
 import type { CountRequest } from '../../../src/http/request-counts.ts'
 

@@ -1,6 +1,6 @@
 /** Tokens of the manager that differ in their times alone are of one series: one check covers those issued at the same time and later. */
 import t from 'tap'
-import { readManagerToken } from '../../../src/access/passthrough-access.ts'
+import { readManagerToken } from '../../../src/access/manager-token-access.ts'
 
 const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
 const NBF = 1_700_000_000

@@ -1,6 +1,6 @@
 import { hash, verify } from '@node-rs/bcrypt'
 import t from 'tap'
-import { createPasswordVerifier } from '../../../src/access/users-file.ts'
+import { createPasswordVerifier } from '../../../src/access/passwords.ts'
 
 t.test('an unknown user costs the same work as a known one: one comparison, at a cost of the file', async (t) => {
   const hashes = new Map<string, string>()

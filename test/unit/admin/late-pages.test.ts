@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
-import { createOperationsListener, registerLatePages } from '../../../src/admin/listener.ts'
+import { registerLatePages } from '../../../src/admin/late-pages.ts'
+import { createOperationsListener } from '../../../src/admin/listener.ts'
 import { startEdge } from '../../support/edge.ts'
 
 const nodes = [{ name: 'master', type: 'master', url: 'http://127.0.0.1:9' }] as const

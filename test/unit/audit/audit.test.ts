@@ -215,8 +215,8 @@ t.test('if the disk fails, writes are refused or, with onFailure log, the failur
     t.match(edge, /ENOENT/, 'a file that cannot be opened fails the start')
   }
   const { createAudit } = await import('../../../src/audit/index.ts')
-  const { createAuditFile } = await import('../../../src/audit/file.ts')
-  const sink = createAuditFile({ file: '/dev/full', replica: 'r', writing: () => ({ sync: false, rotateAt: 1e9 }) })
+  const { AuditFile } = await import('../../../src/audit/file.ts')
+  const sink = new AuditFile({ file: '/dev/full', replica: 'r', writing: () => ({ sync: false, rotateAt: 1e9 }) })
   const errors: string[] = []
   const request = edgeRequest('DELETE /cache')
   let done = 0
@@ -241,7 +241,7 @@ t.test('if the disk fails, writes are refused or, with onFailure log, the failur
   t.equal(done, 1)
   t.equal(errors.length, 3, 'each record that could not be written is logged')
   const hanging = createAudit({
-    sink: { ...sink, append: () => new Promise(() => undefined) },
+    sink: Object.assign(sink, { append: () => new Promise<void>(() => undefined) }),
     onFailure: () => 'log',
     log,
   })
@@ -264,7 +264,8 @@ t.test('without a file the records go to the log, whatever its level', async (t)
 })
 
 t.test('with log.level silent and no file, a write is refused unless onFailure is log', async (t) => {
-  const { createAudit, createAuditLog } = await import('../../../src/audit/index.ts')
+  const { createAudit } = await import('../../../src/audit/index.ts')
+  const { createAuditLog } = await import('../../../src/audit/sink.ts')
   const request = edgeRequest('DELETE /cache')
   const response = success(1)
   const log = { error: () => undefined }

@@ -5,7 +5,8 @@ const source = (path: string) => JSON.stringify(new URL(`../../../src/${path}`, 
 
 const program = `
   const { pino } = await import('pino')
-  const { createAudit, createAuditLog } = await import(${source('audit/index.ts')})
+  const { createAudit } = await import(${source('audit/index.ts')})
+  const { createAuditLog } = await import(${source('audit/sink.ts')})
   const { catalogue } = await import(${source('contracts/index.ts')})
   const { createProcessLog } = await import(${source('server/logs.ts')})
   const destination = createProcessLog('json')

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createAuditFile } from '../../../src/audit/file.ts'
+import { AuditFile } from '../../../src/audit/file.ts'
 import { lockAuditFile } from '../../../src/audit/lock.ts'
 import { together } from '../../support/together.ts'
 
@@ -21,8 +21,8 @@ const writing = () => ({ sync: false, rotateAt: 1e9 })
 /** Starts another process that opens the file. Resolves when it has written its first record. */
 async function startWriter(t: Test, options: object) {
   const program = `
-    const { createAuditFile } = await import(${JSON.stringify(new URL('../../../src/audit/file.ts', import.meta.url).href)})
-    await createAuditFile({ ...${JSON.stringify(options)}, writing: ${writing} }).open()
+    const { AuditFile } = await import(${JSON.stringify(new URL('../../../src/audit/file.ts', import.meta.url).href)})
+    await new AuditFile({ ...${JSON.stringify(options)}, writing: ${writing} }).open()
     process.stdout.write('open')
     setInterval(() => {}, 1e6)`
   const loader = ['--import', new URL('../../support/typescript/register.mjs', import.meta.url).href]
@@ -36,7 +36,7 @@ test('a second process that would write the same audit file is refused, and the 
   const options = await auditFile(t)
   await startWriter(t, options)
   const before = await readFile(options.file, 'utf8')
-  await t.rejects(createAuditFile({ ...options, writing }).open(), {
+  await t.rejects(new AuditFile({ ...options, writing }).open(), {
     message: /^audit\.file: .*: another process writes this file; give each replica its own file/,
   })
   t.equal(await readFile(options.file, 'utf8'), before)
@@ -55,7 +55,7 @@ test('the lock of a killed process ends, and the next process continues the chai
   const first = await startWriter(t, options)
   first.kill('SIGKILL')
   await once(first, 'exit')
-  const sink = createAuditFile({ ...options, writing })
+  const sink = new AuditFile({ ...options, writing })
   await sink.open()
   await sink.close()
   const records = (await readFile(options.file, 'utf8')).trimEnd().split('\n')

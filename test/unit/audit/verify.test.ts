@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { type AuditFileOptions, createAuditFile } from '../../../src/audit/file.ts'
+import { AuditFile, type AuditFileOptions } from '../../../src/audit/file.ts'
 import { type AuditedRequest, CHAIN_START, formatRecord } from '../../../src/audit/record.ts'
 import { verifyAudit } from '../../../src/audit/verify.ts'
 
@@ -25,7 +25,7 @@ async function written(t: { teardown(end: () => unknown): unknown }, writes = 4)
   const folder = await mkdtemp(join(tmpdir(), 'edge-audit-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const options: AuditFileOptions = { file: join(folder, 'audit'), replica: 'one', writing: writing(1e9) }
-  const sink = createAuditFile(options)
+  const sink = new AuditFile(options)
   await sink.open()
   for (let at = 0; at < writes; at += 1) {
     await sink.append({ kind: 'intent', ...audited(`r${at}`) })
@@ -109,7 +109,7 @@ t.test(
       formatRecord({ kind: 'closed' }, { time: new Date(), replica: 'x' }, CHAIN_START).text.slice(0, 50),
     )
     t.match((await verifyAudit([options.file])).faults, [/the last record is incomplete/])
-    const next = createAuditFile(options)
+    const next = new AuditFile(options)
     await next.open()
     await next.append({ kind: 'intent', ...audited('later') })
     await next.close()
@@ -122,7 +122,7 @@ t.test(
 t.test('several incomplete records on a full disk are no fault', async (t) => {
   const { options } = await written(t, 1)
   await appendFile(options.file, '{"seq":5,"time":"20\n{"seq":5,"ti')
-  const next = createAuditFile(options)
+  const next = new AuditFile(options)
   await next.open()
   await next.close()
   const { faults, notes } = await verifyAudit([options.file])
@@ -132,7 +132,7 @@ t.test('several incomplete records on a full disk are no fault', async (t) => {
 
 t.test('a file that is removed or replaced while it is written is created again, and no record is lost', async (t) => {
   const { options } = await written(t, 0)
-  const sink = createAuditFile(options)
+  const sink = new AuditFile(options)
   await sink.open()
   await sink.append({ kind: 'intent', ...audited('before') })
   await rm(options.file)
@@ -150,7 +150,7 @@ t.test('a file that is removed or replaced while it is written is created again,
 t.test('a file that is moved between two processes is reported as missing', async (t) => {
   const { options } = await written(t, 1)
   await rename(options.file, `${options.file}.1`)
-  const next = createAuditFile(options)
+  const next = new AuditFile(options)
   await next.open()
   await next.close()
   const { faults } = await verifyAudit([`${options.file}.1`, options.file])
@@ -160,7 +160,7 @@ t.test('a file that is moved between two processes is reported as missing', asyn
 t.test('files that are rotated within one millisecond have different names', async (t) => {
   const { options, folder } = await written(t, 0)
   await rm(options.file)
-  const sink = createAuditFile({ ...options, writing: writing(100), clock: () => new Date(0) })
+  const sink = new AuditFile({ ...options, writing: writing(100), clock: () => new Date(0) })
   await sink.open()
   for (let at = 0; at < 12; at += 1) await sink.append({ kind: 'intent', ...audited(`r${at}`) })
   await sink.close()
@@ -181,7 +181,7 @@ t.test('a file that cannot be rotated is still written', async (t) => {
   await rm(options.file)
   const failures: string[] = []
   const onRotationFailure = (fault: Error) => void failures.push(fault.message)
-  const sink = createAuditFile({ ...options, writing: writing(1000), clock: () => new Date(0), onRotationFailure })
+  const sink = new AuditFile({ ...options, writing: writing(1000), clock: () => new Date(0), onRotationFailure })
   await sink.open()
   // The names of the rotated files are taken by folders, so the rename fails.
   for (let seq = 1; seq < 30; seq += 1)
@@ -198,14 +198,14 @@ t.test('a file that cannot be rotated is still written', async (t) => {
 
 t.test('a file that cannot be opened is reported with its setting', async (t) => {
   const { options, folder } = await written(t, 0)
-  await t.rejects(createAuditFile({ ...options, file: folder }).open(), {
+  await t.rejects(new AuditFile({ ...options, file: folder }).open(), {
     message: /^audit\.file: .* cannot be opened \(EISDIR\); name a file/,
   })
 })
 
 t.test('records that arrive together are one chain', async (t) => {
   const { options } = await written(t, 0)
-  const sink = createAuditFile(options)
+  const sink = new AuditFile(options)
   await sink.open()
   for (let round = 0; round < 3; round += 1) {
     const requests = Array.from({ length: 20 }, (_, at) => `${round}-${at}`)
@@ -218,10 +218,10 @@ t.test('records that arrive together are one chain', async (t) => {
 t.test('a process that is killed during a write leaves the intent', async (t) => {
   const { options } = await written(t, 0)
   const program = `
-    const { createAuditFile } = await import(${JSON.stringify(new URL('../../../src/audit/file.ts', import.meta.url).href)})
+    const { AuditFile } = await import(${JSON.stringify(new URL('../../../src/audit/file.ts', import.meta.url).href)})
     const { createAudit } = await import(${JSON.stringify(new URL('../../../src/audit/index.ts', import.meta.url).href)})
     const { catalogue } = await import(${JSON.stringify(new URL('../../../src/contracts/index.ts', import.meta.url).href)})
-    const sink = createAuditFile({ ...${JSON.stringify(options)}, writing: () => ({ sync: true, rotateAt: 1e9 }) })
+    const sink = new AuditFile({ ...${JSON.stringify(options)}, writing: () => ({ sync: true, rotateAt: 1e9 }) })
     await sink.open()
     const { stage } = createAudit({ sink, onFailure: () => 'refuse', log: console })
     const endpoint = catalogue.find(({ method, path }) => method === 'DELETE' && path === '/agents/:agent_id')

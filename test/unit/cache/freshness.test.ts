@@ -1,6 +1,7 @@
 import t from 'tap'
 import { arrivalLimitOf } from '../../../src/cache/read-context.ts'
-import { cachedOf, type EdgeResponse, type JoinedOrigin } from '../../../src/core/response.ts'
+import { cachedOf } from '../../../src/core/origins.ts'
+import type { EdgeResponse, JoinedOrigin } from '../../../src/core/response.ts'
 import {
   cacheStatusOf,
   createLatch,

@@ -1,7 +1,8 @@
 import type { Test } from 'tap'
 import t from 'tap'
 import type { StoredResponseInfo } from '../../../src/core/cache.ts'
-import { cachedOf, type EnvelopeResponse } from '../../../src/core/response.ts'
+import { cachedOf } from '../../../src/core/origins.ts'
+import type { EnvelopeResponse } from '../../../src/core/response.ts'
 import {
   STORED_FIELDS,
   type StoredBytes,

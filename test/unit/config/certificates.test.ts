@@ -2,7 +2,7 @@
 import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { createCertificates } from '../../../src/config/named-files.ts'
+import { createCertificates } from '../../../src/config/certificates.ts'
 import type { ReloadableConfig } from '../../../src/config/reloadable.ts'
 import { eventually } from '../../support/eventually.ts'
 

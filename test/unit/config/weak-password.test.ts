@@ -1,5 +1,5 @@
 import t from 'tap'
-import { weaknessOf } from '../../../src/config/rules.ts'
+import { weaknessOf } from '../../../src/config/weak-passwords.ts'
 
 t.test('defaults of the vendor, first guesses and the own name are weak; other passwords are not', async (t) => {
   const weak = [

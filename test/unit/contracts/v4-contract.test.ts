@@ -14,7 +14,7 @@ import type {
 } from '../../../src/contracts/endpoint.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
 import { v4Contract } from '../../../src/contracts/v4/index.ts'
-import { param } from '../../../src/contracts/v4/shared.ts'
+import { param } from '../../../src/contracts/v4/parameters.ts'
 import { text } from '../../../src/contracts/v4/value.ts'
 import { asksForSecret } from '../../../src/core/access.ts'
 import { checkCatalogue } from './checks/index.ts'

@@ -1,7 +1,7 @@
 /** The table of faults: what a row says of one column must agree with the others, and with what errors mean elsewhere. */
 
 import t from 'tap'
-import { isNodeFailure, isOutcomeUnknown } from '../../../src/core/envelope.ts'
+import { isNodeFailure, isOutcomeUnknown } from '../../../src/core/error-meanings.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import { wasSent } from '../../../src/core/events.ts'
 import {

@@ -6,7 +6,7 @@ import { mergeRows } from '../../../src/collections/merge.ts'
 import { rowsOf } from '../../../src/collections/rows.ts'
 import { sources } from '../../../src/collections/sources.ts'
 import { readEnvelopeInTurns } from '../../../src/core/envelope.ts'
-import { selectFirst } from '../../../src/core/turns.ts'
+import { selectFirst } from '../../../src/core/long-lists.ts'
 import { checkList } from '../../../src/http/body-contents.ts'
 import { measureBestRun } from '../../support/event-loop.ts'
 

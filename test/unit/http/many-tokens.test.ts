@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import type { Access } from '../../../src/access/access.ts'
-import { createAuthenticator } from '../../../src/http/admit.ts'
+import { createAuthenticator } from '../../../src/http/authenticator.ts'
 
 const USERS = 10_000
 

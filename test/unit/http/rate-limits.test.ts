@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { createAccess } from '../../../src/access/index.ts'
 import { type EdgeRequest, type Handler, NO_COST } from '../../../src/core/request.ts'
-import { createAuthenticator } from '../../../src/http/admit.ts'
+import { createAuthenticator } from '../../../src/http/authenticator.ts'
 import type { RateLimit, RateLimits } from '../../../src/http/rate-limit.ts'
 import { cachedResponse, repeating, startServer, type TestServer } from './test-server.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createAccess } from '../../../src/access/index.ts'
-import { createAuthenticator } from '../../../src/http/admit.ts'
+import { createAuthenticator } from '../../../src/http/authenticator.ts'
 import { createLatch } from '../../support/edge-requests.ts'
 import { eventually } from '../../support/eventually.ts'
 import { basic, cachedResponse, repeating, startServer } from './test-server.ts'

@@ -11,14 +11,10 @@ import { createAccess } from '../../../src/access/index.ts'
 import { putUser } from '../../../src/access/users-file.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
 import type { CacheStatus } from '../../../src/core/cache.ts'
+import { envelopeOfStored } from '../../../src/core/origins.ts'
 import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
-import {
-  type EdgeResponse,
-  type EnvelopeResponse,
-  envelopeOfStored,
-  type StoredOrigin,
-} from '../../../src/core/response.ts'
-import { createAuthenticator } from '../../../src/http/admit.ts'
+import type { EdgeResponse, EnvelopeResponse, StoredOrigin } from '../../../src/core/response.ts'
+import { createAuthenticator } from '../../../src/http/authenticator.ts'
 import { BodyBudget } from '../../../src/http/body-budget.ts'
 import type { CreateContract } from '../../../src/http/contract.ts'
 import { createHttp, type HttpOptions } from '../../../src/http/index.ts'

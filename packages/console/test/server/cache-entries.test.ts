@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { IndexEntry } from '../../../../src/core/cache.ts'
+import type { IndexEntry } from '../../../../src/core/cache-entries.ts'
 import { eventually } from '../../../../test/support/eventually.ts'
 import { createEntryList } from '../../server/cache-entries.ts'
 

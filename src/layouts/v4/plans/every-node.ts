@@ -3,7 +3,7 @@
  * from the response of the cluster without an error.
  */
 
-import { isUnfinishedError } from '../../../core/envelope.ts'
+import { isUnfinishedError } from '../../../core/error-meanings.ts'
 import { EdgeError } from '../../../core/errors.ts'
 import { REFUSED_BY_RIGHTS } from '../../../core/response.ts'
 import { ownField, ownText } from '../../../core/values.ts'

@@ -5,7 +5,8 @@ import { BYTES_PER_PART, PartWriter } from '../../../collections/row-parts.ts'
 import { compileProjection, flattenRow } from '../../../collections/select.ts'
 import type { DatabaseSource } from '../../../collections/sources.ts'
 import type { Row } from '../../../collections/value.ts'
-import { inTurns, selectFirst, waitForJsonTurn } from '../../../core/turns.ts'
+import { inTurns, selectFirst } from '../../../core/long-lists.ts'
+import { waitForJsonTurn } from '../../../core/turns.ts'
 
 /** Rows that are in memory at once. */
 export const MAX_ROWS = 100_000

@@ -6,7 +6,7 @@ import { CollectionError, parseCollectionRequest } from '../../../../src/collect
 import { sources } from '../../../../src/collections/sources.ts'
 import type { Row } from '../../../../src/collections/value.ts'
 import type { CacheEvent } from '../../../../src/core/events.ts'
-import { cachedOf } from '../../../../src/core/response.ts'
+import { cachedOf } from '../../../../src/core/origins.ts'
 import {
   bodyOf,
   edgeRequest,

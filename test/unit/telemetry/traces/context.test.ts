@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import { parseTraceContext } from '../../../../src/telemetry/traces/span.ts'
+import { parseTraceContext } from '../../../../src/telemetry/traces/trace-context.ts'
 import { KINDS } from './collector.ts'
 import { tracedEdge } from './traced-edge.ts'
 

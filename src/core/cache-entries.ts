@@ -1,0 +1,64 @@
+/** Entries of the cache as `/cache` and the console show them, and what a purge removes. */
+import type { Tag } from '../contracts/endpoint.ts'
+import type { StoredResponseInfo } from './cache.ts'
+
+/**
+ * One row of the index. Ages and times in milliseconds, sizes in bytes. `timeLeft`: until the entry is removed. `fetchTime`:
+ * the node time that its fetch took.
+ */
+export interface IndexEntry extends StoredResponseInfo {
+  readonly key: string
+  readonly size: number
+  readonly age: number
+  readonly timeLeft: number
+  readonly hits: number
+  readonly fetchTime: number
+}
+
+/** Returns an entry as it is shown `elapsed` milliseconds after it was read. Named one by one, since a store may add fields. */
+export function shownEntry(entry: IndexEntry, elapsed = 0) {
+  const { key, url, group, endpoint, scope, tags, size, hits } = entry
+  const [age, timeLeft] = [Math.round(entry.age + elapsed), Math.round(entry.timeLeft - elapsed)]
+  return { key, url, group, endpoint, scope, tags, size, age, timeLeft, hits, fetchTime: Math.round(entry.fetchTime) }
+}
+
+/** A part of the index. Without a group, the groups follow each other by name. */
+export interface IndexWindow {
+  readonly group?: string
+  readonly offset: number
+  readonly limit: number
+}
+
+/** `total`: the rows that `count` counts. */
+export interface IndexPage {
+  readonly rows: readonly IndexEntry[]
+  readonly total: number
+}
+
+/** What a purge removes: everything, or what one of the fields names. */
+export interface PurgeScope {
+  readonly group?: string
+  /** The route template of an endpoint. */
+  readonly endpoint?: string
+  readonly tag?: Tag
+  /** Removes these stored responses only. Every other scope includes responses that are being fetched. */
+  readonly keys?: readonly string[]
+  /** Marks as stale instead of removing. */
+  readonly soft?: boolean
+}
+
+/**
+ * `pending`: Redis is unreachable. This replica sends the invalidation before it uses Redis again; other replicas that
+ * reach Redis may serve the responses until then.
+ */
+export type PurgeOutcome = 'done' | 'pending'
+
+/** What a purge would remove. */
+export interface PurgeCost {
+  readonly entries: number
+  readonly bytes: number
+  /** Node time, in seconds, that fetching the entries again would take. */
+  readonly seconds: number
+  /** Entries that are never served stale, with the URLs of the first ones: after a soft purge, the next request waits for a node. */
+  readonly neverStale: { readonly entries: number; readonly urls: readonly string[] }
+}
