@@ -72,7 +72,7 @@ export async function buildCache(
     trial,
   })
   const { scopesOf, snapshots, explained } = stages
-  const { acquireWriteLock, state } = store
+  const { state } = store
   const close = () => store.close()
   if (!enabled) {
     // This replica stores nothing, but its writes must invalidate the stored responses of the other replicas.
@@ -97,7 +97,8 @@ export async function buildCache(
     },
   }
   const managerUsers = rememberManagerUsers(base, cluster, { store, key, waiting: stages.waiting, hasOutageMode })
-  return { stages, ports, acquireWriteLock, ...managerUsers, state, close }
+  const locks = 'acquireWriteLock' in store ? { acquireWriteLock: store.acquireWriteLock } : {}
+  return { stages, ports, ...locks, ...managerUsers, state, close }
 }
 
 function createKeySettings({

@@ -7,7 +7,7 @@ import type { CacheIndex } from '../../core/cache-index.ts'
 import { inTurns } from '../../core/long-lists.ts'
 import type { Lookup, StoredBytes } from '../../core/stored-response.ts'
 import { systemClock, WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
-import type { AcquireWriteLock, CacheStore, EpochStore, Lock, NewEntry } from './contract.ts'
+import type { CacheStore, EpochStore, Lock, NewEntry } from './contract.ts'
 import { EpochTable } from './epoch-table.ts'
 import { compareEpochs, purgeTags } from './epochs.ts'
 import { localLookup, lookupAt, measuresOf, toLocalEntry } from './local-entries.ts'
@@ -79,9 +79,8 @@ class MemoryCache implements CacheStore, CacheIndex, EpochStore {
 
   readonly acquireFetchLock: CacheStore['acquireFetchLock'] = (key, { epochs }) =>
     this.#lock(`${key} ${epochs.join(' ')}`, this.#entries.entryOf(key) === undefined)
-  readonly acquireWriteLock: AcquireWriteLock = (name) => this.#lock(`write ${name}`)
 
-  async #lock(name: string, isMissing = false): Promise<Lock> {
+  async #lock(name: string, isMissing: boolean): Promise<Lock> {
     const settled = this.#locks.get(name)
     if (settled !== undefined) return { held: false, settled }
     let settle = () => {}

@@ -1,6 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import { createWriteLocks, type WriteLocks, writeLockStage } from '../../../src/cache/write-locks.ts'
 import type { Handler } from '../../../src/core/request.ts'
 import { createLatch, edgeRequest, fields, settle, success } from '../../support/edge-requests.ts'
@@ -55,19 +54,6 @@ t.test('a writer that times out or disconnects leaves the queue', async (t) => {
   await end('d')
   await last
   t.strictSame(steps.slice(2), ['a ends', 'd starts', 'd ends'])
-})
-
-t.test('processes with one store share the locks', async (t) => {
-  const { acquireWriteLock } = createMemoryStore({ bytes: () => 1024 })
-  const [one, other] = [writers(createWriteLocks(acquireWriteLock)), writers(createWriteLocks(acquireWriteLock))]
-  const all = [one.work('a'), other.work('b')]
-  await settle()
-  t.strictSame([one.steps, other.steps], [['a starts'], []])
-  await other.work('c', 'file', 30)
-  await one.end('a')
-  await other.end('b')
-  await Promise.all(all)
-  t.strictSame(other.steps, ['c timed out', 'b starts', 'b ends'])
 })
 
 t.test('the stage runs one write at a time for a name, and other writes concurrently', async (t) => {
