@@ -50,6 +50,11 @@ export function formatDuration(ms: number | undefined | null): string {
   return formatTwoUnits(ms, [DAY_MS, 'd'], [HOUR_MS, 'h'])
 }
 
+/** Returns the time until a stored response ends. One that has ended may be listed for a moment. */
+export function formatTimeLeft(ms: number): string {
+  return ms < 0 ? 'expired' : formatDuration(ms)
+}
+
 /** Returns the age in whole seconds. */
 export function formatAge(ms: number): string {
   return formatDuration(Math.floor(ms / SECOND_MS) * SECOND_MS)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { formatDuration } from '../src/format.ts'
+import { formatDuration, formatTimeLeft } from '../src/format.ts'
 
 const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000]
 
@@ -20,4 +20,8 @@ t.test('a duration has the two largest units, exactly', async (t) => {
     const text = rest === 0 ? `${minutes} min` : `${minutes} min ${rest} s`
     if (formatDuration(seconds * SECOND) !== text) t.fail(`${seconds} s: ${formatDuration(seconds * SECOND)}`)
   }
+})
+
+t.test('a time left is no negative number', async (t) => {
+  t.strictSame([-500, 0, 90 * SECOND].map(formatTimeLeft), ['expired', '0 ms', '1 min 30 s'])
 })

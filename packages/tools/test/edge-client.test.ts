@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createEdgeClient } from '../src/commands/edge-client.ts'
+import { createEdgeClient, withOperations } from '../src/commands/edge-client.ts'
 
 const PASSWORD = 'Basic cGFzc3dvcmQ='
 
@@ -56,4 +57,15 @@ t.test('a token and the v3 contract need no log-in', async (t) => {
     t.match(await client.getText('/agents'), { status: 401 })
   }
   t.strictSame(logIns, [])
+})
+
+t.test('https instead of http is reported in words', async (t) => {
+  const { url } = await startEdge(t)
+  const tokenFile = join(t.testdir({ token: 'token' }), 'token')
+  await t.rejects(
+    withOperations({ operations: `https://${url.host}`, tokenFile }, (operations) => operations.read('/api/problems')),
+    {
+      message: `https://${url.host} cannot be reached: the server speaks no TLS there; check whether the URL must begin with http:// or https://`,
+    },
+  )
 })

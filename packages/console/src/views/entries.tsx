@@ -5,7 +5,7 @@ import type { Now } from '../../server/api-types.ts'
 import type { EntrySummary, Groups } from '../../server/cache-types.ts'
 import { ExportButtons } from '../export-buttons.tsx'
 import { Filters, SelectFilter, TextFilter } from '../filters.tsx'
-import { formatBytes, formatCount, formatDuration, formatStoredUrl } from '../format.ts'
+import { formatBytes, formatCount, formatDuration, formatStoredUrl, formatTimeLeft } from '../format.ts'
 import { replaceQuery, route } from '../route.ts'
 import { entryExport } from './cache-exports.ts'
 import { describeEmptyCache } from './empty-cache.ts'
@@ -81,7 +81,7 @@ export function Entries({ now, groups, purge, changes }: EntriesProps) {
             entry.group,
             formatBytes(entry.size),
             formatDuration(entry.age),
-            formatDuration(entry.timeLeft),
+            formatTimeLeft(entry.timeLeft),
             formatCount(entry.hits),
             formatDuration(entry.fetchTime),
           ]}

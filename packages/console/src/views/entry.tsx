@@ -3,7 +3,7 @@ import type { EntryDetails, EntrySummary } from '../../server/cache-types.ts'
 import { usePoll } from '../api.ts'
 import { Contract } from '../contract.tsx'
 import { Dialog } from '../dialog.tsx'
-import { formatBytes, formatCount, formatDuration, formatStoredUrl, NONE } from '../format.ts'
+import { formatBytes, formatCount, formatDuration, formatStoredUrl, formatTimeLeft, NONE } from '../format.ts'
 import { Property } from '../property.tsx'
 import { navigate, queryText } from '../route.ts'
 import type { PurgeTarget } from './purge.tsx'
@@ -37,7 +37,7 @@ export function Entry({ entry, purge, onClose }: EntryProps) {
             name={(data?.freshFor ?? 1) > 0 ? 'Fresh for' : 'Stale since'}
             value={data?.freshFor === undefined ? NONE : formatDuration(Math.abs(data.freshFor))}
           />
-          <Property name="Expires in" value={formatDuration(shown.timeLeft)} />
+          <Property name="Expires in" value={formatTimeLeft(shown.timeLeft)} />
           <Property
             name="Size"
             value={`${formatBytes(shown.size)}${encodings.length > 0 ? ` (${encodings.join(', ')})` : ''}`}

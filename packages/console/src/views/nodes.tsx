@@ -143,7 +143,9 @@ function State({ node: { state, ejectedFor, drain } }: { readonly node: NodeSumm
 function LastFailure({ node: { lastFailure } }: { readonly node: NodeSummary }) {
   if (lastFailure === undefined) return <td class="quiet">none</td>
   const { fault, detail, ago } = lastFailure
-  return <td class="last-failure">{`${fault}: ${detail} · ${formatAge(ago)} ago`}</td>
+  // No line break between a number and its unit.
+  const time = `${formatAge(ago)} ago`.replaceAll(' ', '\u00a0')
+  return <td class="last-failure">{`${fault}: ${detail} · ${time}`}</td>
 }
 
 /** A node without address receives no calls, so there is nothing to drain. */

@@ -280,6 +280,8 @@ function connectError(error: Error, origin: string): CommandError {
 }
 
 export function reasonOf({ message, name }: Error): string {
+  // The text of OpenSSL is for the developers of OpenSSL.
+  if (/wrong version number/.test(message)) return 'the server speaks no TLS there'
   return (message || name).split('\n')[0] ?? name
 }
 
