@@ -1,5 +1,6 @@
 /** A program of a client, with types from the OpenAPI document. It prints one line of JSON. */
 import createClient from 'openapi-fetch'
+import type { components, paths } from './api.ts'
 
 type Agent = components['schemas']['Agent']
 type Package = components['schemas']['Package']

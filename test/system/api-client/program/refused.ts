@@ -1,5 +1,6 @@
 /** Mistakes that the compiler refuses. `tsc` fails if one of them is accepted. */
 import createClient from 'openapi-fetch'
+import type { paths } from './api.ts'
 
 const client = createClient<paths>({ baseUrl: '' })
 const { data } = await client.GET('/agents')
