@@ -77,9 +77,8 @@ class V4Contract implements HttpContract {
     return method === 'GET' ? ['GET', 'HEAD'] : [method]
   }
 
-  /** Only release 5.0 has HEAD. */
-  #hasMethod(method: string): boolean {
-    return method !== 'HEAD' || isRelease5(this.release())
+  #hasMethod(method: string | undefined): boolean {
+    return method !== 'HEAD' || this.#facts.hasHead
   }
 
   /** During an upgrade, an operation that some nodes have is sent to these. */
@@ -93,7 +92,7 @@ class V4Contract implements HttpContract {
     // The route of a plugin has a permission, and no record in the contract.
     if (permission !== undefined) return
     checkPath(url, this.#facts, (path) => methodsAt(this, path).length > 0)
-    if (endpoint === undefined || !this.isServed(endpoint) || !this.#hasMethod(raw.method ?? ''))
+    if (endpoint === undefined || !this.isServed(endpoint) || !this.#hasMethod(raw.method))
       throw wrongRoute(methodsAt(this, url), endpoint, this.release())
     checkScheme(raw.headers, endpoint)
   }

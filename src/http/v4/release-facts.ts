@@ -5,8 +5,10 @@
 import type { ProblemText } from '../../core/errors.ts'
 
 export interface ReleaseFacts {
-  /** The minor version of the first release 4 of which they are true. */
+  /** The minor version of the first release 4 of which they are true; Infinity: release 5.0. */
   readonly since: number
+  /** Whether operations that read have HEAD. */
+  readonly hasHead: boolean
   /** Slashes at the end of a path do not count, or the client is redirected to the path without them. */
   readonly slashAtEnd: 'ignored' | 'redirected'
   /** Two and more slashes at the start of a path: the client is redirected to the path with one, or there is no such path. */
@@ -25,10 +27,28 @@ export interface ReleaseFacts {
   readonly emptyBody: string
 }
 
+const SINCE_4_9: ReleaseFacts = {
+  since: 9,
+  hasHead: false,
+  slashAtEnd: 'redirected',
+  slashesAtStart: 'notFound',
+  encodedSlash: 'notFound',
+  emptyParameter: 'refused',
+  bodyTypeFirst: true,
+  wrongBodyType: (type, types) => ({
+    title: 'Unsupported Media Type',
+    detail: `Invalid Content-type (${type}), expected [${types.map((one) => `'${one}'`).join(', ')}]`,
+    status: 415,
+  }),
+  printsSchemas: true,
+  emptyBody: 'Request body must not be empty',
+}
+
 /** In the order of the releases. The first row holds while the release of no node is known. */
 const RELEASES: readonly [ReleaseFacts, ...ReleaseFacts[]] = [
   {
     since: 0,
+    hasHead: false,
     slashAtEnd: 'ignored',
     slashesAtStart: 'redirected',
     encodedSlash: 'value',
@@ -43,21 +63,8 @@ const RELEASES: readonly [ReleaseFacts, ...ReleaseFacts[]] = [
     printsSchemas: false,
     emptyBody: "None is not of type 'object'",
   },
-  {
-    since: 9,
-    slashAtEnd: 'redirected',
-    slashesAtStart: 'notFound',
-    encodedSlash: 'notFound',
-    emptyParameter: 'refused',
-    bodyTypeFirst: true,
-    wrongBodyType: (type, types) => ({
-      title: 'Unsupported Media Type',
-      detail: `Invalid Content-type (${type}), expected [${types.map((one) => `'${one}'`).join(', ')}]`,
-      status: 415,
-    }),
-    printsSchemas: true,
-    emptyBody: 'Request body must not be empty',
-  },
+  SINCE_4_9,
+  { ...SINCE_4_9, since: Number.POSITIVE_INFINITY, hasHead: true },
 ]
 
 /** Returns the facts of a release by its minor version; `undefined`: it is not known. */
