@@ -16,10 +16,10 @@ import {
   type Reuse,
 } from '../core/request.ts'
 import type { Trace } from '../core/trace.ts'
-import { flowOf } from './connection-use.ts'
 import { canonicalValues, type Flags, type Values } from './parameters.ts'
 import { prefersMinimal, reuseOf } from './preferences.ts'
 import type { Charge } from './rate-limit.ts'
+import { flowOf } from './request-flow.ts'
 
 /** What a URL means once it is validated. It depends on nothing but the text of the URL, and is never changed. */
 export interface ValidatedUrl {
