@@ -117,7 +117,10 @@ function contextOf(payload: JsonObject | undefined): Pick<ManagerToken, 'context
 
 /** The claims that are times (RFC 7519 section 4.1). */
 const TIMES: ReadonlySet<string> = new Set(['nbf', 'exp', 'iat'])
-/** Of release 5.0: `nbf` in milliseconds, by which it ends tokens. Those of one second are good or ended by it. */
+/**
+ * A claim of release 5.0: `nbf` in milliseconds. The node compares it to find out whether a write has ended a token of the same
+ * second.
+ */
 const EXACT_ISSUE = 'nbf_ms'
 
 function issueOf(payload: JsonObject | undefined, nbf: number): number {

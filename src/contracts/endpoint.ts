@@ -416,8 +416,8 @@ export interface V4Read<Path extends string = string> extends OfV4, Read<Path> {
 export interface V4Write<Path extends string = string> extends OfV4, Write<Path> {
   /**
    * The tokens of the manager's users that this write ends: all, those of the caller, or those of users (`username`) or roles
-   * (`id` or `roles`) that rows of the response name. `newUsers`: those of users, who had none; what is remembered of their refused
-   * logins ends.
+   * (`id` or `roles`) that rows of the response name. `newUsers`: these users had no tokens; the edge
+   * forgets that their logins were refused.
    */
   readonly endsTokens?: 'all' | 'caller' | 'users' | 'newUsers' | 'roles' | 'rolesOfRows'
 }

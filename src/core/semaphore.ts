@@ -45,13 +45,13 @@ export class Semaphore {
     return { taken, leave }
   }
 
-  /** Passes the slot on to the next one that waits, before new work can take it. */
+  /** Passes the slot on to the next waiting caller, before a new caller can take it. */
   release(): void {
     this.#taken -= 1
     this.admit()
   }
 
-  /** Gives slots to as many that wait as the limit permits now. */
+  /** Gives slots to waiting callers, as many as the limit permits now. To be called when the limit rises. */
   admit(): void {
     while (this.isFree) {
       const next = this.#lanes.find(({ length }) => length > 0)?.shift()

@@ -60,8 +60,8 @@ class RequestFlow implements ClientFlow {
 
 /**
  * The sequences of all parties. Connections do not show who is bulk: one of a pool has requests of many people, and some
- * clients open one for each request. But bulk requests of a kind take turns by connection, so a person on one that lasts comes
- * before those that have used more.
+ * clients open one for each request. But bulk requests of a kind take turns by connection: a person on a lasting connection
+ * comes before connections that have used more.
  */
 export class Sequences {
   readonly #latest = new RecentlyUsed<Sequence>(MAX_IN_USE)
