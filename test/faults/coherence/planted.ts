@@ -17,7 +17,7 @@ export const worstHourPlanted: Readonly<
 > = {
   'old in an outage': { chaos: 'nodes refuse' },
   'old computed rows in an outage': { chaos: 'nodes refuse' },
-  'no mark without Redis': { links: 'partition' },
+  'no mark without Redis': { links: 'partition', writesInFaults: true },
   'no mark of computed reads': { links: 'partition', writesInFaults: true },
   'own writes forgotten without Redis': { links: 'partition' },
 }
