@@ -65,8 +65,6 @@ interface MergedRows {
   readonly total: number
   /** Rows on this page by input. */
   readonly rowsTaken: readonly number[]
-  /** Inputs that should have been sorted and were not. */
-  readonly unsortedInputs: readonly number[]
 }
 
 /** One input cannot be merged: its rows are unreadable, or `fetchMore` rejected (`cause`). */
@@ -176,7 +174,7 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
   }
   let total = 0
   for (const { rows, total: ofInput = rows.total } of inputs) total += ofInput
-  return { ok: true, chunks: writer.end(), total, rowsTaken, unsortedInputs: [...unsorted] }
+  return { ok: true, chunks: writer.end(), total, rowsTaken }
 }
 
 function isBefore(a: OpenInput, b: OpenInput, { sign, options: { fieldsBeforeInput } }: MergeState): boolean {

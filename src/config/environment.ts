@@ -75,7 +75,7 @@ function describeUnknown(variable: string, known: readonly string[]): string {
 }
 
 /** `listen.tls` is a leaf as well as its members, because it may be `off`. */
-function leavesWithTls(schema: SchemaNode): Leaf[] {
+function leavesWithTls(schema: SchemaNode): Pick<Leaf, 'path' | 'schema'>[] {
   return [...listLeaves(schema), { path: ['listen', 'tls'], schema: {} }]
 }
 

@@ -7,17 +7,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { digestText, type SettingDigests } from '../core/settings.ts'
 import { isObject } from '../core/values.ts'
 import { type Config, schema } from './schema.ts'
-import {
-  deepFreeze,
-  type Effect,
-  formatPath,
-  getIn,
-  listLeaves,
-  pathOf,
-  type SchemaNode,
-  schemaAt,
-  startsWith,
-} from './tree.ts'
+import { deepFreeze, type Effect, formatPath, getIn, listLeaves, pathOf, type SchemaNode, startsWith } from './tree.ts'
 
 /**
  * Checks what a part needs of the next configuration and prepares it. Throws an `Error` for the operator if the part
@@ -84,28 +74,22 @@ function listDifferences(one: Config, other: Config): string[] {
 }
 
 /** Returns the current settings, with the values of the loaded ones that need no restart. Equal values stay the same objects. */
-function takeReloaded(node: SchemaNode, current: unknown, loaded: unknown, path: readonly string[] = []): unknown {
-  if (node.properties === undefined)
-    return isDeepStrictEqual(current, loaded) || needsRestart(path, current, loaded) ? current : loaded
-  const members = Object.entries(node.properties)
-    .map(([key, member]) => [key, takeReloaded(member, getIn(current, [key]), getIn(loaded, [key]), [...path, key])])
+function takeReloaded(node: SchemaNode, current: unknown, loaded: unknown, around: Effect = 'reload'): unknown {
+  const { properties, effect = around } = node
+  if (properties === undefined)
+    return isDeepStrictEqual(current, loaded) || needsRestart(effect, current, loaded) ? current : loaded
+  const members = Object.entries(properties)
+    .map(([key, member]) => [key, takeReloaded(member, getIn(current, [key]), getIn(loaded, [key]), effect)])
     .filter(([, member]) => member !== undefined)
   return members.length > 0 || (isObject(current) && isObject(loaded)) ? Object.fromEntries(members) : undefined
 }
 
-function needsRestart(path: readonly string[], current: unknown, loaded: unknown): boolean {
-  const effect = effectOf(path)
+function needsRestart(effect: Effect, current: unknown, loaded: unknown): boolean {
   return effect === 'restart' || (effect === 'reloadIfSet' && !(isSet(current) && isSet(loaded)))
 }
 
 function isSet(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : value !== undefined
-}
-
-/** Returns when a changed setting takes effect, as the schema states for it or for a group around it. */
-export function effectOf(path: readonly string[]): Effect {
-  const nodes = path.map((_, at) => schemaAt(schema, path.slice(0, at + 1)))
-  return nodes.findLast((node) => node?.effect !== undefined)?.effect ?? 'reload'
 }
 
 const SHARED = ['access', 'cache', 'cluster'].map(pathOf)

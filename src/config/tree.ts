@@ -36,6 +36,8 @@ export interface SchemaNode {
 export interface Leaf {
   readonly path: readonly string[]
   readonly schema: SchemaNode
+  /** What the schema states for the value, or for a group around it. */
+  readonly effect: Effect
 }
 
 /** Parses `cluster.limits.inFlight`. */
@@ -53,9 +55,10 @@ export function startsWith(path: Path, head: Path): boolean {
 }
 
 /** Returns everything that is not a closed group: values, lists and tables. */
-export function listLeaves(schema: SchemaNode, path: readonly string[] = []): Leaf[] {
-  if (!schema.properties) return [{ path, schema }]
-  return Object.entries(schema.properties).flatMap(([key, member]) => listLeaves(member, [...path, key]))
+export function listLeaves(schema: SchemaNode, path: readonly string[] = [], around: Effect = 'reload'): Leaf[] {
+  const { properties, effect = around } = schema
+  if (!properties) return [{ path, schema, effect }]
+  return Object.entries(properties).flatMap(([key, member]) => listLeaves(member, [...path, key], effect))
 }
 
 /** Returns the schema at a path; `undefined` if the schema has no such path. */

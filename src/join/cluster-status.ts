@@ -55,6 +55,6 @@ const TOKEN = /^[A-Za-z*][A-Za-z0-9!#$%&'*+.^_`|~:/-]*$/
  * Serialises an item of a structured field (RFC 9651): as a token if the text is one, else as a quoted string. A string
  * holds printable ASCII only (section 3.3.3), so every other UTF-16 unit becomes `?`.
  */
-export function serializeItem(text: string): string {
+function serializeItem(text: string): string {
   return TOKEN.test(text) ? text : `"${text.replaceAll(/[^\x20-\x7e]/g, '?').replaceAll(/["\\]/g, '\\$&')}"`
 }

@@ -54,7 +54,7 @@ export function throwIfAbandoned(error: unknown, { signal }: { readonly signal: 
 }
 
 /** Errors of the manager's framework that may have another result a moment later: a retry may help. */
-export const TRANSIENT_ERRORS: ReadonlySet<number> = new Set([
+const TRANSIENT_ERRORS: ReadonlySet<number> = new Set([
   1010, 1011, 1013, 1014, 1017, 1118, 1601, 1652, 1702, 1713, 1714, 1715, 1901, 1902, 2002, 2005, 3000, 3009, 3012,
   3016, 3018, 3020, 3021, 3023,
 ])

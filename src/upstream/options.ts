@@ -225,7 +225,7 @@ const DEFAULTS = {
   clock: systemClock.elapsed,
 } satisfies Partial<ClusterOptions>
 
-export const EJECTION: EjectionSettings = {
+const EJECTION: EjectionSettings = {
   failures: 5,
   refusals: 2,
   hangs: 3,

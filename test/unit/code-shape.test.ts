@@ -2,21 +2,14 @@ import t from 'tap'
 import { isForTestsOnly, MAX_FUNCTION_LINES, ofOneRoom, shapeOf } from '../support/code-shape.ts'
 import { MAX_RELEASE_5_LINES, release5Lines } from '../support/release-5-code.ts'
 
-/** Exports that only tests use, each with its reason. */
-const FOR_TESTS: Readonly<Record<string, string>> = {
-  'src/app/edge-view.ts createPurge': 'a purge of the console, without a console',
-  'src/config/reloadable.ts effectOf': 'npm run docs:reference, whose script is beside the tests, writes it',
-  'src/join/cluster-status.ts serializeItem': 'any texts, of which few are names of nodes',
-  'src/join/proxy-errors.ts TRANSIENT_ERRORS': 'are those of the contract',
-  'src/upstream/options.ts EJECTION': 'tests of detectors change single numbers',
-}
-
 const { exports, longFunctions } = shapeOf('.')
 
 t.test('the edge exports what other files of the edge or of packages import', async (t) => {
   t.ok(exports.length > 1000, `${exports.length} exports read`)
-  const found = exports.filter(isForTestsOnly).map(({ path, name }) => `${path} ${name}`)
-  t.strictSame(found.toSorted(), Object.keys(FOR_TESTS).toSorted())
+  t.strictSame(
+    exports.filter(isForTestsOnly).map(({ path, name }) => `${path} ${name}`),
+    [],
+  )
 })
 
 t.test('core has nothing that one room alone uses', async (t) => {

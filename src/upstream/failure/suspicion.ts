@@ -17,7 +17,7 @@
  * | `cutOff` | node behind a node, or agent | one call that is passed on takes `hangTimeout` (`passed-on-calls.ts`) | T with `cutOff.baseTime`, `cutOff.maxTime` | a call for it, or its status | a response to the probe |
  *
  * T: `min(maxTime, baseTime × 2ⁿ)`, n: how often the suspicion was prolonged, less a random part of up to a quarter, which
- * keeps replicas from probing at the same moment. `age`: milliseconds since it has this reason. The numbers: `EJECTION`.
+ * keeps replicas from probing at the same moment. `age`: milliseconds since it has this reason. The numbers: `EJECTION` in `options.ts`.
  */
 import type { EjectionSettings } from '../options.ts'
 

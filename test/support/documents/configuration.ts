@@ -5,7 +5,6 @@
 import { readFileSync } from 'node:fs'
 import { toVariable } from '../../../src/config/environment.ts'
 import { formats } from '../../../src/config/formats.ts'
-import { effectOf } from '../../../src/config/reloadable.ts'
 import { schema } from '../../../src/config/schema.ts'
 import { type Effect, getIn, listLeaves, type SchemaNode } from '../../../src/config/tree.ts'
 
@@ -81,7 +80,7 @@ export function configurationReference(): string {
 function sectionOf(name: string, section: SchemaNode, comments: ReadonlyMap<string, string>): string {
   const leaves = listLeaves(section, [name])
   const about = comments.get(name)
-  const rows = leaves.map(({ path, schema: leaf }) => {
+  const rows = leaves.map(({ path, schema: leaf, effect }) => {
     const written = path.join('.')
     // One line documents both members of \`tls: { cert, key }\`.
     const meaning = comments.get(written) ?? comments.get(path.slice(0, -1).join('.')) ?? ''
@@ -89,7 +88,7 @@ function sectionOf(name: string, section: SchemaNode, comments: ReadonlyMap<stri
       `\`${written}\`<br>\`${toVariable(path)}\``,
       typeOf(leaf),
       defaultOf(leaf),
-      CHANGES[effectOf(path)],
+      CHANGES[effect],
       escapePipes(meaning),
     ]
     return `| ${cells.join(' | ')} |`

@@ -4,7 +4,7 @@ import t from 'tap'
 import { type MergeInput, mergeRows } from '../../../src/collections/merge.ts'
 import type { Rows } from '../../../src/collections/rows.ts'
 import type { Row } from '../../../src/collections/value.ts'
-import { referencePage, referenceSort } from '../../support/reference-collection.ts'
+import { referencePage } from '../../support/reference-collection.ts'
 import { type Case, cases, flat, pageOf, partOf, referenceOf, sortOf, wholeOf } from './merge-cases.ts'
 
 /** A node that returns pages of `size` rows, and records the requested offsets. */
@@ -78,7 +78,7 @@ t.test('an input whose next page cannot be fetched is named, with the cause', as
   }
 })
 
-t.test('a sorted input that is out of order is sorted by the merge, and named', async (t) => {
+t.test('a sorted input that is out of order is sorted by the merge', async (t) => {
   const swapped: fc.Arbitrary<readonly [Case, number]> = fc.tuple(cases, fc.nat())
   await fc.assert(
     fc.asyncProperty(swapped, async ([one, at]) => {
@@ -87,8 +87,6 @@ t.test('a sorted input that is out of order is sorted by the merge, and named', 
       if (!merged.ok) throw new Error(merged.reason)
       const got = JSON.parse(`[${merged.chunks.map(String).join('')}]`)
       t.strictSame(got, JSON.parse(JSON.stringify(wholeOf(one))).slice(at % 7))
-      for (const input of merged.unsortedInputs)
-        t.notSame(sortedOf(one, input), one.nodes[input], 'the input was unsorted')
     }),
     { numRuns: 150 },
   )
@@ -97,8 +95,4 @@ t.test('a sorted input that is out of order is sorted by the merge, and named', 
 /** The rows as their node returns them, in the given order. */
 function inner(rows: readonly Row[], one: Case): Row[] {
   return rows.flatMap((row) => referencePage([row], {}, referenceOf(one)).items)
-}
-
-function sortedOf(one: Case, input: number): Row[] {
-  return referenceSort(one.nodes[input] ?? [], one.sort, referenceOf(one))
 }

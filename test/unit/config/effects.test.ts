@@ -1,10 +1,8 @@
 import t from 'tap'
 import { loadConfig } from '../../../src/config/index.ts'
-import { createReloadableConfig, effectOf } from '../../../src/config/reloadable.ts'
+import { createReloadableConfig } from '../../../src/config/reloadable.ts'
 import { type Config, schema } from '../../../src/config/schema.ts'
 import { getIn, listLeaves, type Path } from '../../../src/config/tree.ts'
-
-const leaves = listLeaves(schema).map(({ path }) => path)
 
 /** A copy with this value. The value has no valid type: `apply` compares, and parts are not built here. */
 function withValue<Tree>(tree: Tree, [key, ...rest]: Path, value: unknown): Tree {
@@ -21,11 +19,10 @@ t.test('each setting changes in the running configuration, or is reported to nee
   }
   const loaded = await loadConfig({ env })
   if (!loaded.ok) throw new Error(loaded.faults.join('\n'))
-  for (const path of leaves) {
+  for (const { path, effect } of listLeaves(schema)) {
     const name = path.join('.')
     const reloadable = createReloadableConfig(loaded.config)
     const before = getIn(reloadable.current(), path)
-    const effect = effectOf(path)
     const isSet = Array.isArray(before) ? before.length > 0 : before !== undefined
     const applies = effect === 'reload' || (effect === 'reloadIfSet' && isSet)
     const result = await reloadable.apply(withValue(loaded.config, path, ['changed']))

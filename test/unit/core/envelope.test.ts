@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { parse } from 'yaml'
 import { isStorable } from '../../../src/cache/store-response.ts'
 import { errorNumberOf, etagOf, readEnvelopeInTurns } from '../../../src/core/envelope.ts'
-import { TRANSIENT_ERRORS } from '../../../src/join/proxy-errors.ts'
 import { OF_NODE } from '../../../src/layouts/dialect.ts'
 import { nodeResponse } from '../../support/edge-requests.ts'
 
@@ -144,15 +142,6 @@ t.test('an error as text has a number too', async (t) => {
   t.equal(errorOf('{"error":"Undefined error.","message":""}'), 623)
   t.equal(errorOf('{"error":"something else","message":""}'), 1000)
   t.equal(errorOf('{"error":null,"message":""}'), 1000, 'null is not zero')
-})
-
-const { framework } = parse(readFileSync(new URL('../../contract/data/errors.yaml', import.meta.url), 'utf8')) as {
-  readonly framework: readonly { readonly code: number; readonly kind: string }[]
-}
-
-t.test('the transient errors are those of the contract', async (t) => {
-  const transient = framework.filter(({ kind }) => kind === 'transient').map(({ code }) => code)
-  t.strictSame([...TRANSIENT_ERRORS].sort(), transient.sort())
 })
 
 t.test('entity tags are strong and depend on the bytes', async (t) => {

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { ownEntry, ownField, ownText } from '../../../src/core/values.ts'
-import { serializeItem } from '../../../src/join/cluster-status.ts'
 
 t.test('inherited names are not found', async (t) => {
   const record: Record<string, string> = { a: 'x' }
@@ -20,16 +19,4 @@ t.test('a value that is no object has no fields', async (t) => {
 t.test('only text is returned as text', async (t) => {
   t.equal(ownText({ a: 'x' }, 'a'), 'x')
   t.equal(ownText({ a: 1 }, 'a'), undefined)
-})
-
-t.test('a token is written as it is', async (t) => {
-  for (const text of ['master', 'worker-1', '*', 'a/b:c', 'stale-if-error']) t.equal(serializeItem(text), text)
-})
-
-t.test('any other text is a quoted string of printable ASCII', async (t) => {
-  t.equal(serializeItem(''), '""')
-  t.equal(serializeItem('1st'), '"1st"')
-  t.equal(serializeItem('two words'), '"two words"')
-  t.equal(serializeItem('a"b\\c'), '"a\\"b\\\\c"')
-  t.equal(serializeItem('Zoë\r\n'), '"Zo???"')
 })

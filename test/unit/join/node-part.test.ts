@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { parse } from 'yaml'
 import { proxyErrorOf } from '../../../src/join/proxy-errors.ts'
 import { failureOf } from '../../../src/upstream/node-response.ts'
 
@@ -26,4 +28,15 @@ t.test('errors without a failed call have an error type by their code', async (t
   t.equal(proxyErrorOf(949), 'proxy_internal_error')
   t.equal(proxyErrorOf(1017), 'destination_unavailable')
   t.equal(proxyErrorOf(1701), 'http_protocol_error')
+})
+
+const { framework } = parse(readFileSync(new URL('../../contract/data/errors.yaml', import.meta.url), 'utf8')) as {
+  readonly framework: readonly { readonly code: number; readonly kind: string }[]
+}
+
+t.test('the errors of the framework that are transient are those of the contract', async (t) => {
+  const transient = framework.filter(({ kind }) => kind === 'transient').map(({ code }) => code)
+  const codes = Array.from({ length: 9000 }, (_, at) => 1000 + at)
+  const unavailable = codes.filter((code) => proxyErrorOf(code) === 'destination_unavailable')
+  t.strictSame(unavailable, transient.toSorted())
 })

@@ -7,8 +7,8 @@ import t, { type Test } from 'tap'
 import type { CallNode } from '../../../src/core/node-call.ts'
 import { NodeHealth } from '../../../src/upstream/failure/health.ts'
 import { NodeContacts } from '../../../src/upstream/failure/node-contacts.ts'
-import { EJECTION, type PeerContact } from '../../../src/upstream/options.ts'
-import { get } from './fake-node.ts'
+import type { PeerContact } from '../../../src/upstream/options.ts'
+import { clusterSettings, get } from './fake-node.ts'
 
 const STEP_MS = 500
 const REPORT_INTERVAL_MS = 2_000
@@ -34,7 +34,7 @@ function healthOf(node: string, clock: () => number): NodeHealth {
   return new NodeHealth({
     node,
     clock,
-    ejection: { ...EJECTION, ...never },
+    ejection: clusterSettings({ ejection: never }).ejection,
     log: nothing,
     probe: async () => 'answered',
     reserveAttempt: async () => undefined,

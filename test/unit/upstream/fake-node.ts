@@ -6,7 +6,7 @@ import net from 'node:net'
 import type { Test } from 'tap'
 import type { NodeCall } from '../../../src/core/node-call.ts'
 import { type Cluster, type ClusterOptions, createCluster } from '../../../src/upstream/index.ts'
-import type { NodeLimits } from '../../../src/upstream/options.ts'
+import { type ClusterSettings, type NodeLimits, withDefaults } from '../../../src/upstream/options.ts'
 
 type Teardown = Pick<Test, 'teardown'>
 
@@ -84,15 +84,24 @@ export type ClusterTestOptions = Partial<Omit<ClusterOptions, 'limits'>> & { rea
 
 /** Creates a cluster with one master at `url`, unless the options have nodes. */
 export function clusterOf(t: Teardown, url: string, options: ClusterTestOptions = {}): Cluster {
-  const cluster = createCluster({
+  const cluster = createCluster(clusterOptions(url, options))
+  t.teardown(() => cluster.close())
+  return cluster
+}
+
+/** Returns the settings of such a cluster, with all defaults. */
+export function clusterSettings(options: ClusterTestOptions): ClusterSettings {
+  return withDefaults(clusterOptions('', options))
+}
+
+function clusterOptions(url: string, options: ClusterTestOptions): ClusterOptions {
+  return {
     nodes: [{ name: 'master', type: 'master', url }],
     discover: false,
     credentials: { mode: 'service', username: 'edge', password: 'pass' },
     ...options,
     limits: () => ({ ...limits, ...options.limits }),
-  })
-  t.teardown(() => cluster.close())
-  return cluster
+  }
 }
 
 export function get(path = '/agents', overrides: Partial<NodeCall> = {}): NodeCall {

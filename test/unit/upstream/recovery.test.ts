@@ -4,9 +4,8 @@ import t, { type Test } from 'tap'
 import { createCounters } from '../../../src/core/counters.ts'
 import { NodeHealth } from '../../../src/upstream/failure/health.ts'
 import { BLOCKED } from '../../../src/upstream/node-response.ts'
-import { EJECTION } from '../../../src/upstream/options.ts'
 import { reserveAttemptAt } from '../../../src/upstream/probes.ts'
-import { get } from './fake-node.ts'
+import { clusterSettings, get } from './fake-node.ts'
 
 const SECOND = 1_000
 const block = { interval: 5_000, minPause: 10_000, maxPause: 160_000 }
@@ -23,7 +22,7 @@ function start(t: Test, replicas: number) {
   for (let replica = 0; replica < replicas; replica += 1) {
     const health = new NodeHealth({
       node: 'master',
-      ejection: { ...EJECTION, block },
+      ejection: clusterSettings({ ejection: { block } }).ejection,
       clock: () => now,
       reserveAttempt: (pause) => reserveAttemptAt('master', pause, counters),
       probe: async () => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createPurge } from '../../../src/app/edge-view.ts'
+import { createPurge } from '../../../src/app/operator-purges.ts'
 import { cacheOperations } from '../../../src/cache/operations.ts'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
