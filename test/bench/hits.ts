@@ -11,9 +11,10 @@ import { readOptions } from '../support/script-options.ts'
 import { type Case, type Contender, contenders, type Kind, kinds } from './cases.ts'
 import { bare, type Running } from './contenders.ts'
 import { latencies } from './latency.ts'
-import { cpuOf, generator, load, type Sample, type Target, warmUp } from './load.ts'
+import { cpuOf, generator, load, type Sample, type Target } from './load.ts'
 import { printGoals, printTable, type Samples } from './report.ts'
 import { WrongResponseError } from './verify.ts'
+import { warmUpInTurns } from './warm-up.ts'
 
 const { values } = readOptions({
   name: 'bench',
@@ -31,6 +32,12 @@ const { values } = readOptions({
   },
 })
 const { only = /(?:)/, servers = /(?:)/, rounds = 5, seconds = 2 } = values
+/** Of each case in each round of the warm-up. */
+const WARM_UP_SLICE_SECONDS = 2
+/** For each case. A miss runs more code, of which V8 compiles the last functions after tens of thousands of requests. */
+const MAX_WARM_UP_MS = 10_000
+const MAX_MISS_WARM_UP_MS = 40_000
+
 const opened: { stop(): Promise<void> }[] = []
 const say = (text: string): void => console.log(text)
 
@@ -68,8 +75,10 @@ function targetOf({ kind, row, server, path, headers, connections, traffic, isNu
 /** Measures all cases of a kind in sequence, kind by kind, in each round. */
 async function measure(cases: readonly Case[]): Promise<Samples> {
   const samples = new Map<Case, Sample[]>()
-  for (const kind of Object.keys(kinds))
-    for (const each of cases) if (each.kind === kind && (await isMeasurable(each))) samples.set(each, [])
+  for (const kind of Object.keys(kinds)) {
+    const own = cases.filter((each) => each.kind === kind)
+    for (const each of await warmUp(own)) samples.set(each, [])
+  }
   for (let turn = 1; turn <= rounds; turn++)
     for (const [each, taken] of samples) {
       const sample = await load(targetOf(each), seconds)
@@ -80,15 +89,25 @@ async function measure(cases: readonly Case[]): Promise<Samples> {
   return samples
 }
 
-async function isMeasurable(each: Case): Promise<boolean> {
-  try {
-    await warmUp(targetOf(each))
-    return true
-  } catch (fault) {
-    if (fault instanceof WrongResponseError) throw fault
-    say(`skipped: ${each.kind}, ${each.row}: ${messageOf(fault)}`)
-    return false
-  }
+/** Compares the responses, and returns the cases of a kind that can be measured. */
+async function warmUp(cases: readonly Case[]): Promise<readonly Case[]> {
+  const [first] = cases
+  if (first === undefined) return []
+  const maxMs = cases.length * (first.isNumbered ? MAX_MISS_WARM_UP_MS : MAX_WARM_UP_MS)
+  const warmedUp = await warmUpInTurns(cases, {
+    run: (each) => load(targetOf(each), WARM_UP_SLICE_SECONDS, true),
+    onFailure: ({ kind, row }, fault) => {
+      if (fault instanceof WrongResponseError) throw fault
+      say(`skipped: ${kind}, ${row}: ${messageOf(fault)}`)
+    },
+    onRound: (figures) => {
+      const latest = [...figures].map(([{ row }, taken]) => `${row} ${taken.at(-1)?.toFixed(1)}`)
+      if (latest.length > 0) say(`warm-up  ${first.kind}, µs of CPU: ${latest.join(' · ')}`)
+    },
+    maxMs,
+  })
+  if (!warmedUp.isSettled) say(`warm-up  ${first.kind}: the figures have not settled within ${maxMs / 1000} s`)
+  return warmedUp.cases
 }
 
 function messageOf(fault: unknown): string {

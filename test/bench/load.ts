@@ -55,10 +55,6 @@ const END_MS = 50
  * (docs/operations.md#sizing).
  */
 const USERS_START_SECONDS = 2
-const WARM_RESPONSES = 30_000
-const MAX_WARM_UP_MS = 5000
-/** A miss runs more code, of which V8 compiles the last functions after tens of thousands, and fewer fit into a second. */
-const MAX_MISS_WARM_UP_MS = 120_000
 /** The generator copies bodies in order to compare them: with larger ones it would be slower than the servers. */
 const MAX_COMPARED_BYTES = 100_000
 const SCRIPT = fileURLToPath(new URL('./wrk.lua', import.meta.url))
@@ -105,13 +101,6 @@ function numberedFrom(isNumbered = false): Record<string, string> {
   const BENCH_NUMBER = String(nextNumber())
   lastNumber += NUMBERS_PER_RUN
   return { BENCH_NUMBER }
-}
-
-/** Lets V8 compile what the request needs, and compares the responses, until this many were received or time is over. */
-export async function warmUp(target: Target): Promise<void> {
-  const latest = performance.now() + (target.isNumbered ? MAX_MISS_WARM_UP_MS : MAX_WARM_UP_MS)
-  for (let responses = 0; responses < WARM_RESPONSES && performance.now() < latest; )
-    responses += (await load(target, 1, true)).rate
 }
 
 async function byWrk(target: Target, sent: SentResponse, seconds: number, compares: boolean): Promise<Measured> {
