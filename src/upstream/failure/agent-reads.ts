@@ -4,7 +4,7 @@
  *
  * | state | reads in flight | ends |
  * |---|---|---|
- * | open | `MAX_UNANSWERED` of those sent after the latest response, within `silence.minWait`; any number of others | when one without a later response is late, and the node answers other calls: stuck |
+ * | open | one of those sent after the latest response, two for `silence.minWait` after it; none that has waited so long counts | when one without a later response is late, and the node answers other calls: stuck |
  * | stuck | 1; when it begins, all but one give their slots back | with a response: open |
  *
  * A read is late after `max(silence.minWait, LATE_FACTOR × usual time)`.
@@ -22,7 +22,7 @@ import type { SilenceWatch } from './silence.ts'
 
 /** On a busy node, calls take several times their usual time, and end. */
 const LATE_FACTOR = 5
-/** With one, a read that takes long alone would hold up the others. */
+/** With one, a read that takes long alone would hold up the others of a database that answers. */
 const MAX_UNANSWERED = 2
 /** Agents whose databases are stuck, or with reads in flight. */
 const MAX_AGENTS = 1_000
@@ -35,15 +35,23 @@ interface AgentReadsOptions extends Pick<ClusterSettings, 'limits' | 'ejection' 
 /** What is known of the database of an agent. */
 class Database {
   isStuck = false
+  /** When it is no longer known to answer. */
+  healthyUntil = Number.NEGATIVE_INFINITY
   readonly inFlight = new Set<AgentRead>()
   /** Those of them that were sent after the latest response. */
   readonly unanswered = new Set<AgentRead>()
   readonly places = new Semaphore(() => (this.isStuck ? 1 : this.isFull ? 0 : Number.POSITIVE_INFINITY))
+  readonly #clock: () => number
+
+  constructor(clock: () => number) {
+    this.#clock = clock
+  }
 
   /** Whether no further read may be sent now. */
   get isFull(): boolean {
     if (this.isStuck) return this.inFlight.size > 0
-    return [...this.unanswered].filter(({ isRecent }) => isRecent).length >= MAX_UNANSWERED
+    const max = this.#clock() < this.healthyUntil ? MAX_UNANSWERED : 1
+    return [...this.unanswered].filter(({ isRecent }) => isRecent).length >= max
   }
 }
 
@@ -59,7 +67,7 @@ export class AgentReads {
 
   /** Returns the next read of the database of this agent. */
   open(agent: string): AgentRead {
-    const database = this.#databases.get(agent) ?? new Database()
+    const database = this.#databases.get(agent) ?? new Database(this.options.clock)
     this.#databases.set(agent, database)
     return new AgentRead(this, agent, database)
   }
@@ -136,7 +144,9 @@ export class AgentRead {
     unanswered.delete(this)
     if (!this.hasSlot) this.#reads.withoutSlot -= 1
     if (hasResponse) {
+      const { ejection, clock } = this.#reads.options
       unanswered.clear()
+      this.#database.healthyUntil = clock() + ejection.silence.minWait
       this.#database.isStuck = false
     }
     this.leave()

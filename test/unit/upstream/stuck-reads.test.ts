@@ -82,7 +82,12 @@ const ROWS: readonly Row[] = [
   {
     name: 'one database hangs, whatever is read of it',
     hanging: AGENTS,
-    lost: [ofAgent(1), ['/syscheck/1?offset=1', { agentData: '1' }], ['/syscheck/1?offset=2', { agentData: '1' }]],
+    // The third one is sent when the others have ended.
+    lost: [
+      ofAgent(1),
+      ['/syscheck/1?offset=1', { agentData: '1', timeout: 2 * TIMEOUT_MS }],
+      ['/syscheck/1?offset=2', { agentData: '1', timeout: 5 * TIMEOUT_MS }],
+    ],
     isShown: false,
     stuck: [ofAgent(1), ['/syscheck/1?offset=1', { agentData: '1' }]],
     sent: [['/agents'], ['/sca/2', { agentData: '2' }]],
