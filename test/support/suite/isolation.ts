@@ -12,7 +12,10 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/createRequire\([^)]*\)\.cache|\{ cache \} = createRequire/, 'sees which modules are loaded'],
   [/Object\.assign\([A-Z][A-Z_]*[,.[]/, 'changes a constant of a module'],
   [/getActiveResourcesInfo/, 'counts what is open in the process'],
-  [/from 'node:(async_hooks|diagnostics_channel|cluster|inspector)'/, 'sees what other files do in the process'],
+  [
+    /from 'node:(async_hooks|diagnostics_channel|cluster|inspector)'|from '.*\/entered-functions\.ts'/,
+    'sees what other files do in the process',
+  ],
 ]
 
 /** Returns why the file needs its own process, or nothing if it can share one. */
