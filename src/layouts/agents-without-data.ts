@@ -7,8 +7,8 @@ import type { CallNode, NodeResult } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { ownField, ownText } from '../core/values.ts'
 import { createNeededRead, dataIn } from './dialect.ts'
+import { ALL_ROWS, CONNECTED_AGENTS } from './v4/call.ts'
 import { agentsWithoutDatabase, readContent } from './v4/content.ts'
-import { ALL_ROWS, CONNECTED_AGENTS } from './v4/conversation.ts'
 import { formatQuery, MAX_LIST_BYTES } from './v4/request-line.ts'
 
 interface Question {

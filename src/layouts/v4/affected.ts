@@ -3,6 +3,7 @@
 import type { AffectedRule } from '../../contracts/translations/translation.ts'
 import v3 from '../../contracts/v3/texts.json' with { type: 'json' }
 import { ownEntry } from '../../core/values.ts'
+import { fill } from './call.ts'
 import type { Success } from './content.ts'
 import type { Conversation } from './conversation.ts'
 import { errorOf, meaningOf, RefusedError } from './errors.ts'
@@ -36,13 +37,13 @@ export function affectedOf(conversation: Conversation, { items = [], failed }: S
   const text = failures.length > 0 ? rule.some : isNone ? (rule.none ?? rule.all) : rule.all
   const placeOf = placesIn(conversation)
   return {
-    msg: conversation.fill(String(text)),
+    msg: fill(String(text), conversation),
     affected_agents: affected.sort((a, b) => placeOf(a) - placeOf(b)),
     ...(failures.length > 0 && {
       failed_ids: failures.sort((a, b) => placeOf(a.id) - placeOf(b.id)).map((failure) => failure.listed),
     }),
     ...(rule.totals && {
-      older_than: conversation.fill('{query.older_than|7d}'),
+      older_than: fill('{query.older_than|7d}', conversation),
       total_affected_agents: affected.length,
       ...(failures.length > 0 && { total_failed_ids: failures.length }),
     }),
@@ -68,6 +69,6 @@ export function itemError(
   { id, code, message }: FailedItem,
 ): { readonly message: string; readonly code: number } {
   const { message: text } = errorOf(meaning, code, message)
-  const detail = conversation.fill(ownEntry<string>(v3.itemDetails, String(meaning)) ?? '').replace('{id}', () => id)
+  const detail = fill(ownEntry<string>(v3.itemDetails, String(meaning)) ?? '', conversation).replace('{id}', () => id)
   return { message: text + detail, code: meaning }
 }

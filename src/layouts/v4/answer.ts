@@ -4,6 +4,7 @@ import type { ErrorRule, NoError, ResponseRule } from '../../contracts/translati
 import { jsonInTurns } from '../../core/long-values.ts'
 import type { NodeResponse } from '../../core/node-call.ts'
 import { type Answer, OF_NODE } from '../dialect.ts'
+import { fill } from './call.ts'
 import type { NodeProblem, Success } from './content.ts'
 import { type Conversation, NO_ROWS } from './conversation.ts'
 import { type ByEdge, dataOf, textOf } from './data.ts'
@@ -93,7 +94,7 @@ function failureOfWhole(
 
 async function dataWithout(conversation: Conversation, meaning: NoError, code: number | undefined): Promise<unknown> {
   const { response: rule } = conversation.translation
-  if (meaning === 'success' && rule.kind === 'text') return conversation.fill(textOf(conversation, rule, { code }))
+  if (meaning === 'success' && rule.kind === 'text') return fill(textOf(conversation, rule, { code }), conversation)
   return dataOf(conversation, { ...EMPTY, empty: true }, undefined)
 }
 

@@ -11,7 +11,8 @@ import type { CallTemplate, Order, ParamRule } from '../../contracts/translation
 import { EdgeError } from '../../core/errors.ts'
 import { isInRelease, isRelease5, MAX_SEARCH_BYTES } from '../../core/node-call.ts'
 import { ownEntry } from '../../core/values.ts'
-import { ALL_ROWS, type Conversation, type V4Call } from './conversation.ts'
+import { ALL_ROWS, fill, type V4Call } from './call.ts'
+import type { Conversation } from './conversation.ts'
 import { RefusedError } from './errors.ts'
 import { createBody, uploadOf } from './request-body.ts'
 import { chunksOf, listOf } from './request-line.ts'
@@ -56,7 +57,7 @@ export function buildCall(conversation: Conversation): Question {
   const byEdge: Record<string, string> = {}
   const isElsewhere = template.path.startsWith('{node}') ? conversation.hasClusterPathsOnly : conversation.isElsewhere
   const { path, fixed = {} } = (isElsewhere && template.elsewhere) || template
-  for (const [name, value] of Object.entries(fixed)) parameters[name] = conversation.fill(value)
+  for (const [name, value] of Object.entries(fixed)) parameters[name] = fill(value, conversation)
   for (const name of sent) {
     const value = query[name] ?? ''
     if (isByEdge(name) || (needsEdge && AFTER_FILTERS.has(name))) byEdge[name] = formatValue(value, rules[name] ?? {})

@@ -9,6 +9,7 @@ import type { ResponseRule, TextVariant } from '../../contracts/translations/tra
 import { inTurns } from '../../core/long-lists.ts'
 import { ownEntry } from '../../core/values.ts'
 import { affectedOf } from './affected.ts'
+import { fill } from './call.ts'
 import type { Success } from './content.ts'
 import type { Conversation } from './conversation.ts'
 import { RefusedError } from './errors.ts'
@@ -47,7 +48,7 @@ export async function dataOf(
     case 'keyed':
       return convert(Object.assign({}, ...items))
     case 'text':
-      return conversation.fill(textOf(conversation, rule, content))
+      return fill(textOf(conversation, rule, content), conversation)
     case 'affected':
       return affectedOf(conversation, content, rule)
     case 'own':
@@ -91,7 +92,7 @@ function oneOf(
   { rows: rule, equal, field, missing }: Extract<ResponseRule, { kind: 'one' }>,
   isEmpty: boolean,
 ): unknown {
-  const wanted = Object.entries(equal ?? {}).map(([name, value]) => [name, conversation.fill(value)] as const)
+  const wanted = Object.entries(equal ?? {}).map(([name, value]) => [name, fill(value, conversation)] as const)
   const found = rows.find((row) => wanted.every(([name, value]) => (row as Row)[name] === value))
   if (found === undefined && typeof missing === 'number' && !isEmpty) throw new RefusedError(missing)
   const row = found === undefined ? {} : cutOf(conversation, rule?.source, false)(found)

@@ -3,7 +3,8 @@
 import type { BodyRule } from '../../contracts/translations/translation.ts'
 import { type EdgeRequest, fieldsOf } from '../../core/request.ts'
 import { formatBody } from '../dialect.ts'
-import type { Conversation, V4Call } from './conversation.ts'
+import { fill, type V4Call } from './call.ts'
+import type { Conversation } from './conversation.ts'
 import { RefusedError } from './errors.ts'
 
 type Body = V4Call['body']
@@ -15,7 +16,7 @@ const words: Readonly<Record<Extract<BodyRule, string>, CreateBody>> = { none: (
 export function createBody(conversation: Conversation, rule: BodyRule | undefined): Body {
   if (rule === undefined) return formatBody(conversation.request)
   if (typeof rule === 'string') return words[rule](conversation)
-  return json(Object.fromEntries(Object.entries(rule.json).map(([name, value]) => [name, conversation.fill(value)])))
+  return json(Object.fromEntries(Object.entries(rule.json).map(([name, value]) => [name, fill(value, conversation)])))
 }
 
 function json(value: unknown): Body {

@@ -1,5 +1,22 @@
-/** The lists in which a read of all agents names them. */
+/** The agents of a read of all agents, and the lists in which it names them. */
+import type { Row } from '../../../collections/value.ts'
+import { CONNECTED_AGENTS } from '../call.ts'
+import type { Conversation } from '../conversation.ts'
 import { chunksOf, MAX_IDS, MAX_REQUEST_LINE } from '../request-line.ts'
+
+/** Returns the ids that the request names, or those of all agents that may have an inventory, by number. */
+export async function readAgentIds(conversation: Conversation): Promise<readonly string[]> {
+  const { query } = conversation.request
+  if (query.agent_id !== undefined) return byNumber(query.agent_id.split(','))
+  const agents = await conversation.readAgents({ ...CONNECTED_AGENTS, ...conversation.waiting })
+  return byNumber(agents.map((row) => String((row as Row).id)))
+}
+
+/** Nodes list their agents in this order. */
+function byNumber(ids: readonly string[]): readonly string[] {
+  const isOrdered = ids.every((id, at) => at === 0 || Number(ids[at - 1]) < Number(id))
+  return isOrdered ? ids : [...new Set(ids)].sort((a, b) => Number(a) - Number(b))
+}
 
 /** A node reads some thousand rows in the ten seconds that it works on a call. */
 const ROWS_PER_CALL = 5000

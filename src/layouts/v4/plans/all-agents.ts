@@ -21,12 +21,14 @@ import { ownEntry } from '../../../core/values.ts'
 import type { Answer } from '../../dialect.ts'
 import { answerError, answerOf } from '../answer.ts'
 import { buildCall } from '../build-call.ts'
+import type { V4Call } from '../call.ts'
+import { checkRoom, maxCallsOf, priceOf } from '../call-limits.ts'
 import { agentsWithoutDatabase, NO_DATABASE, type Success, UNKNOWN_NODE } from '../content.ts'
-import { CONNECTED_AGENTS, type Conversation, type V4Call } from '../conversation.ts'
+import type { Conversation } from '../conversation.ts'
 import { v3Error } from '../errors.ts'
 import { type Reply, unreadable } from '../reply.ts'
 import { createRowConverter } from '../rows.ts'
-import { AgentLists } from './agent-lists.ts'
+import { AgentLists, readAgentIds } from './agent-lists.ts'
 import { AllRowsCollector, MAX_ROWS, PageCollector, type RowCollector } from './row-collectors.ts'
 
 /** Throws 921 if the node has no room for all calls, 926 for rows that cannot be read within a minute, or held in memory. */
@@ -54,20 +56,6 @@ export async function allAgents(conversation: Conversation): Promise<Answer> {
       : ({ ...parts, kind: 'joined', isUnfinished: false } as const)
   const response = envelopeOf({ error: 0, data: { items, totalItems: collector.total, ...named } }, origin)
   return { ok: true, ...(reply && { response: reply.response }), translated: { ok: true, response } }
-}
-
-/** Returns the ids that the request names, or those of all agents that may have an inventory, by number. */
-async function readAgentIds(conversation: Conversation): Promise<readonly string[]> {
-  const { query } = conversation.request
-  if (query.agent_id !== undefined) return byNumber(query.agent_id.split(','))
-  const agents = await conversation.readAgents({ ...CONNECTED_AGENTS, ...conversation.waiting })
-  return byNumber(agents.map((row) => String((row as Row).id)))
-}
-
-/** Nodes list their agents in this order. */
-function byNumber(ids: readonly string[]): readonly string[] {
-  const isOrdered = ids.every((id, at) => at === 0 || Number(ids[at - 1]) < Number(id))
-  return isOrdered ? ids : [...new Set(ids)].sort((a, b) => Number(a) - Number(b))
 }
 
 interface Read {
@@ -136,9 +124,10 @@ async function collect(
   let calls = 0
   let reply: Reply | undefined
   const isNamed = conversation.request.query.agent_id !== undefined
-  const isTooLarge = ids.length > conversation.agentsPerCollection
+  const { agentsPerCollection = Number.POSITIVE_INFINITY } = conversation.tools
+  const isTooLarge = ids.length > agentsPerCollection
   // One call has read the list of agents. The complete read in the background, if it is refused, reads it too.
-  const price = isNamed ? Number.POSITIVE_INFINITY : conversation.price - (isTooLarge ? 2 : 1)
+  const price = isNamed ? Number.POSITIVE_INFINITY : priceOf(conversation) - (isTooLarge ? 2 : 1)
   if (price === Number.POSITIVE_INFINITY && !isNamed && isTooLarge)
     throw tooLarge(node, `${ids.length} agents, more than cluster.limits.agentsPerCollection`)
   // A node of many agents may need seconds for each call.
@@ -147,8 +136,8 @@ async function collect(
   let agents = lists.next()
   while (agents.length > 0 && calls < price && hasTime()) {
     const expected = Math.min(lists.expectedCalls, price - calls)
-    if (calls + expected >= conversation.maxCalls) throw tooLarge(node, `${ids.length} agents need too many calls`)
-    if (calls < 2) conversation.checkRoom(1 + expected)
+    if (calls + expected >= maxCallsOf(conversation)) throw tooLarge(node, `${ids.length} agents need too many calls`)
+    if (calls < 2) checkRoom(conversation, 1 + expected)
     const begun = performance.now()
     reply = await conversation.sendForRows(withAgents(agents))
     longest = Math.max(longest, performance.now() - begun)

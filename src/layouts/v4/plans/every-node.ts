@@ -74,5 +74,6 @@ function idsOf(failed: readonly FailedItems[]): readonly string[] {
 /** Returns the workers that a request to all nodes has not reached. The master is the one that answers. */
 function missingWorkers(conversation: Conversation, reached: readonly string[]): readonly string[] {
   if (conversation.request.endpoint.target.kind !== 'everyNode') return []
-  return conversation.workers().filter((name) => !reached.includes(name))
+  const nodes = conversation.tools.view.nodes()
+  return nodes.flatMap(({ type, name }) => (type === 'worker' && !reached.includes(name) ? [name] : []))
 }

@@ -4,8 +4,9 @@ import { EdgeError } from '../../../core/errors.ts'
 import type { Answer } from '../../dialect.ts'
 import { answerOf } from '../answer.ts'
 import { buildCall } from '../build-call.ts'
+import type { V4Call } from '../call.ts'
 import type { Success } from '../content.ts'
-import type { Conversation, V4Call } from '../conversation.ts'
+import type { Conversation } from '../conversation.ts'
 import { EndedError, type Reply } from '../reply.ts'
 
 /** One call, or the same call for each part of a list that does not fit into one request line. */

@@ -7,6 +7,7 @@ import { ownField } from '../../../core/values.ts'
 import type { Answer } from '../../dialect.ts'
 import { answerData, answerOf, type RunPlan } from '../answer.ts'
 import { buildCall } from '../build-call.ts'
+import { checkRoom } from '../call-limits.ts'
 import type { Conversation } from '../conversation.ts'
 import { firstItem, successOf } from '../reply.ts'
 import { createRowConverter } from '../rows.ts'
@@ -24,7 +25,7 @@ export const agentCounts = withManager('id', (_, data, manager) => countsOf(ownF
  */
 function withManager(select: string, makeData: MakeData): RunPlan {
   return async (conversation): Promise<Answer> => {
-    conversation.checkRoom(isRelease5(conversation.release) ? 1 : 2)
+    checkRoom(conversation, isRelease5(conversation.release) ? 1 : 2)
     const reply = await conversation.send(buildCall(conversation).call)
     const { data } = successOf(reply)
     // Release 5.0 has no agent 000.
