@@ -20,28 +20,19 @@ import { type Clock, systemClock, withTimeout } from '../core/timing.ts'
 import { ownField } from '../core/values.ts'
 import {
   type AcceptancePlace,
-  acceptedIn,
+  ageOfAcceptance,
   type ClaimedToken,
   issuedAtIn,
   StoredAcceptances,
   type StoredAcceptancesOptions,
   tagsOfUser,
 } from './stored-acceptances.ts'
+import { type AskNode, TokenChecks } from './token-checks.ts'
 
 /** Users whose last login is remembered. */
 const MAX_LOGINS = 10_000
-/** Tokens whose refusal is remembered. */
-const MAX_REFUSED = 10_000
 /** A request waits this long for a check that may be late, in milliseconds. */
 const LATE_CHECK_WAIT_MS = 1_000
-
-/** How the master is asked about a token. */
-interface AskNode {
-  /** Resolves to whether the master accepts a token. `isAwaited`: whether a request waits for it. */
-  ask(isAwaited: boolean): Promise<boolean>
-  /** As `ask`, for a token that nothing is known of: it may be made up. */
-  askOfUnknown(): Promise<boolean>
-}
 
 interface Acceptance {
   /** No node answers, so that the token is good for reads only: nothing shows whether the manager has ended it. */
@@ -54,14 +45,6 @@ interface Acceptance {
   current(): Acceptance['noteAnswer'] | undefined
 }
 
-/** A request that waits for the check of its token. */
-interface Waiter {
-  readonly place: AcceptancePlace
-  readonly node: AskNode
-  resolve(isAccepted: boolean): void
-  reject(error: unknown): void
-}
-
 interface AcceptedTokensOptions extends Omit<StoredAcceptancesOptions, 'clock'> {
   readonly hasEnded: HasEnded
   readonly clock?: Clock
@@ -71,17 +54,14 @@ export class AcceptedTokens {
   readonly #options: AcceptedTokensOptions
   readonly #clock: Clock
   readonly #stored: StoredAcceptances
+  readonly #checks: TokenChecks
   readonly #logins = growingLru<string, { readonly since: number; readonly before: BytesLookup }>(MAX_LOGINS)
-  /** Calls for tokens that nothing is known of. */
-  readonly #unknown = new Map<string, Promise<boolean>>()
-  /** Who waits for the next call for a genuine token, by series. */
-  readonly #waiting = new Map<string, Waiter[]>()
-  readonly #refusedUntil = growingLru<string, number>(MAX_REFUSED)
 
   constructor(options: AcceptedTokensOptions) {
     this.#options = options
     this.#clock = options.clock ?? systemClock
     this.#stored = new StoredAcceptances({ ...options, clock: this.#clock })
+    this.#checks = new TokenChecks({ stored: this.#stored, pace: options.pace, clock: this.#clock })
   }
 
   /**
@@ -98,24 +78,24 @@ export class AcceptedTokens {
     pace.note(place.series)
     const current = () => (hasEnded({ user, roles }, issuedAt) ? undefined : this.#current(place))
     const fresh = { current, noteAnswer: nothingToNote }
-    if (genuine.kind !== 'hit') return (await this.#askOfUnknown(place, issuedAt, before, node)) ? fresh : undefined
-    if (this.#clock.elapsed() < (this.#refusedUntil.get(place.own) ?? 0)) return undefined
-    const known = acceptedIn(before)
-    const isCovered = known !== undefined && known.from <= place.issuedAt && known.age < pace.longest()
-    if (!isCovered) {
+    if (genuine.kind !== 'hit')
+      return (await this.#checks.askOfUnknown({ place, issuedAt, before, node })) ? fresh : undefined
+    if (this.#checks.isRefused(place)) return undefined
+    const age = ageOfAcceptance(place, before)
+    if (age >= pace.longest()) {
       try {
-        return (await this.#ask(place, node)) ? fresh : undefined
+        return (await this.#checks.ask(place, node)) ? fresh : undefined
       } catch (error) {
         if (isOutage(error) && (await this.#stored.wasAccepted(place))) return ONLY_FOR_READS
         throw error
       }
     }
-    if (known.age < pace.interval()) return fresh
+    if (age < pace.interval()) return fresh
     const late = { current, noteAnswer: this.#noteLater(place, before) }
     if (!pace.take()) return late
     // While the node is slow or fails, the acceptance goes on until its end.
     const isAwaited = !pace.isBusy()
-    const asking = this.#ask(place, { ...node, ask: () => node.ask(isAwaited) }).catch(() => 'late' as const)
+    const asking = this.#checks.ask(place, { ...node, ask: () => node.ask(isAwaited) }).catch(() => 'late' as const)
     // The check waits behind the reads that clients wait for.
     if (!isAwaited) return late
     const answer = await withTimeout(asking, LATE_CHECK_WAIT_MS, 'late' as const)
@@ -152,71 +132,12 @@ export class AcceptedTokens {
       await this.#stored.add(place, now, this.#clock.elapsed() - acceptedAt)
   }
 
-  /** Only the node can check the signature of a token that it has never accepted. */
-  #askOfUnknown(place: AcceptancePlace, issuedAt: number, before: BytesLookup, node: AskNode): Promise<boolean> {
-    // A call under way may have begun before a change that this request must see.
-    const id = `${place.own} ${epochsText(before)}`
-    const begun = this.#unknown.get(id)
-    if (begun !== undefined) return begun
-    const ask = async () => {
-      const isAccepted = await node.askOfUnknown()
-      if (isAccepted) await Promise.all([this.#stored.addGenuine(place, issuedAt), this.#stored.add(place, before)])
-      return isAccepted
-    }
-    const asking = ask().finally(() => this.#unknown.delete(id))
-    this.#unknown.set(id, asking)
-    return asking
-  }
-
-  /** Asks about genuine tokens of a series together: one call at a time. Resolves to whether the token is good. */
-  #ask(place: AcceptancePlace, node: AskNode): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      const waiter = { place, node, resolve, reject }
-      const others = this.#waiting.get(place.series)
-      if (others !== undefined) return void others.push(waiter)
-      const waiters = [waiter]
-      this.#waiting.set(place.series, waiters)
-      void this.#askInRounds(waiters).finally(() => this.#waiting.delete(place.series))
-    })
-  }
-
-  async #askInRounds(waiters: Waiter[]): Promise<void> {
-    while (waiters.length > 0) {
-      // Those that come during a round wait for the next one: its call may have begun before a change that they must see.
-      const round = waiters.splice(0)
-      try {
-        waiters.unshift(...(await this.#askForOldest(round)))
-      } catch (error) {
-        for (const { reject } of round) reject(error)
-      }
-    }
-  }
-
-  /** Asks for the oldest token, whose acceptance covers the others. Returns those that must be asked for after it. */
-  async #askForOldest(round: readonly Waiter[]): Promise<readonly Waiter[]> {
-    const { pace } = this.#options
-    const { place, node } = round.reduce((a, b) => (b.place.issuedAt < a.place.issuedAt ? b : a))
-    const before = await this.#stored.lookUpSeries(place)
-    const known = acceptedIn(before)
-    const isKnown = known !== undefined && known.from <= place.issuedAt && known.age < pace.interval()
-    if (isKnown || (await node.ask(true))) {
-      if (!isKnown) await this.#stored.add(place, before)
-      for (const { resolve } of round) resolve(true)
-      return []
-    }
-    this.#refusedUntil.set(place.own, this.#clock.elapsed() + pace.interval())
-    const isOfSame = (waiter: Waiter) => waiter.place.own === place.own
-    for (const { resolve } of round.filter(isOfSame)) resolve(false)
-    return round.filter((waiter) => !isOfSame(waiter))
-  }
-
   #current(place: AcceptancePlace): Acceptance['noteAnswer'] | undefined {
     const lookup = this.#stored.lookUpLocal(place)
     if (lookup === undefined) return undefined
-    const known = acceptedIn(lookup)
-    if (known === undefined || known.from > place.issuedAt || known.age >= this.#options.pace.interval())
-      return undefined
-    return this.#stored.isRecent(known) ? nothingToNote : this.#noteLater(place, lookup)
+    const age = ageOfAcceptance(place, lookup)
+    if (age >= this.#options.pace.interval()) return undefined
+    return this.#stored.isRecent({ age }) ? nothingToNote : this.#noteLater(place, lookup)
   }
 
   /** Returns the function that notes the answer to a call that is sent from now on. `before`: what was just looked up. */

@@ -114,8 +114,14 @@ export class StoredAcceptances {
   }
 }
 
+/** Returns the milliseconds since the node accepted a token by which this one is good; Infinity: there is no such acceptance. */
+export function ageOfAcceptance({ issuedAt }: AcceptancePlace, lookup: BytesLookup): number {
+  const known = acceptedIn(lookup)
+  return known !== undefined && known.from <= issuedAt ? known.age : Number.POSITIVE_INFINITY
+}
+
 /** Returns from which time of issue on tokens are good, and the milliseconds since the node was asked. */
-export function acceptedIn(lookup: BytesLookup): { readonly from: number; readonly age: number } | undefined {
+function acceptedIn(lookup: BytesLookup): { readonly from: number; readonly age: number } | undefined {
   const from = fromIn(lookup)
   return from !== undefined && lookup.kind === 'hit' && lookup.age < lookup.response.ttl
     ? { from, age: lookup.age }
