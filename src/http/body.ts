@@ -14,6 +14,7 @@ import { concatInTurns } from '../core/long-values.ts'
 import { NO_BODY, type RequestBody } from '../core/request.ts'
 import { checkList, checkXml, slicesOf } from './body-contents.ts'
 import { checkCoding, decodeBody } from './content-coding.ts'
+import type { HttpContract } from './contract.ts'
 import { canonicalText, parseParameters, printable } from './parameters.ts'
 import { parseStrictObject, parseStrictValue } from './strict-json.ts'
 import { typedFields, typedJson } from './typed-fields.ts'
@@ -30,7 +31,6 @@ const MEDIA_TYPES = [
 /** A media type, optionally with the charset UTF-8 and no other parameter. */
 const CONTENT_TYPE = /^([a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+)[ \t]*(?:;[ \t]*charset=(?:"utf-8"|utf-8)[ \t]*)?$/i
 
-type ParseBody = (endpoint: Endpoint, type: string, bytes: Buffer) => unknown
 type Parse = (endpoint: Endpoint, bytes: Buffer) => unknown
 
 const parsers: Readonly<Record<string, Parse>> = {
@@ -50,18 +50,14 @@ const parsers: Readonly<Record<string, Parse>> = {
   },
 }
 
-interface BodyReader {
-  readonly parse: ParseBody
-  /** Returns the greatest size in bytes of a body of the endpoint. */
-  readonly limitOf: (endpoint: Endpoint | undefined) => number
-}
+type BodyReader = Pick<HttpContract, 'parseBody' | 'bodyLimitOf'>
 
-export function registerBodyParser(app: FastifyInstance, { parse, limitOf }: BodyReader): void {
+export function registerBodyParser(app: FastifyInstance, { parseBody, bodyLimitOf }: BodyReader): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', async (request: FastifyRequest) => {
-    const bytes = await readBody(request, limitOf)
+    const bytes = await readBody(request, bodyLimitOf)
     const endpoint = request.routeOptions.config.endpoint
-    return endpoint !== undefined && describedBody(endpoint) ? parse(endpoint, mediaTypeOf(request), bytes) : bytes
+    return endpoint !== undefined && describedBody(endpoint) ? parseBody(endpoint, mediaTypeOf(request), bytes) : bytes
   })
 }
 
@@ -77,18 +73,22 @@ export async function completeBody(
   endpoint: Endpoint,
   request: FastifyRequest,
   reply: FastifyReply,
-  { parse, limitOf }: BodyReader,
+  { parseBody, bodyLimitOf }: BodyReader,
 ): Promise<void> {
-  if (describedBody(endpoint) === undefined) await dropBody(request, reply, limitOf)
+  if (describedBody(endpoint) === undefined) await dropBody(request, reply, bodyLimitOf)
   // Fastify runs no parser for a request without a body, but an empty upload must be rejected too.
-  else if (request.body === undefined) request.body = await parse(endpoint, mediaTypeOf(request), Buffer.alloc(0))
+  else if (request.body === undefined) request.body = await parseBody(endpoint, mediaTypeOf(request), Buffer.alloc(0))
 }
 
 /**
  * Reads and drops a body that the endpoint does not take. Throws 614 if it is neither JSON nor a form, and 701 if it is
  * too large; the connection is closed then, since such a body may be a second request.
  */
-async function dropBody(request: FastifyRequest, reply: FastifyReply, limitOf: BodyReader['limitOf']): Promise<void> {
+async function dropBody(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  limitOf: BodyReader['bodyLimitOf'],
+): Promise<void> {
   reply.header('connection', 'close')
   // Fastify runs no parser for the body of a GET.
   const bytes = request.method === 'GET' ? await readBody(request, limitOf) : request.body
@@ -115,7 +115,7 @@ function isForm(request: FastifyRequest): boolean {
 /** Returns the body without its content coding. Rejects with 701 if it is too large. A length that is announced is checked before the body is read. */
 async function readBody(
   { raw, headers, routeOptions, edge }: FastifyRequest,
-  limitOf: BodyReader['limitOf'],
+  limitOf: BodyReader['bodyLimitOf'],
 ): Promise<Buffer> {
   const limit = limitOf(routeOptions.config.endpoint)
   if (Number(headers['content-length']) > limit) throw new EdgeError(701)

@@ -13,26 +13,24 @@ import type {
 } from 'fastify'
 import Fastify from 'fastify'
 import type { Endpoint } from '../contracts/endpoint.ts'
-import { EdgeError } from '../core/errors.ts'
-import { type Caller, type Handler, NO_BODY } from '../core/request.ts'
+import type { Caller } from '../core/request.ts'
 import { newRequestId } from '../core/request-ids.ts'
 import type { RecordStages } from '../core/trace.ts'
 import { hasBody } from '../listener/framing.ts'
 import { commonHeaders } from '../representation/headers.ts'
 import { createAdmission, type RefusalByRights } from './admit.ts'
 import type { Authenticator } from './authenticator.ts'
-import { completeBody, registerBodyParser } from './body.ts'
+import { registerBodyParser } from './body.ts'
 import type { BodyBudget } from './body-budget.ts'
 import type { AddressOf } from './client-address.ts'
-import { type HttpContract, type HttpSettings, handleErrors, methodsAt, NO_STORE, sendError } from './contract.ts'
-import { toEdgeRequest } from './edge-request.ts'
+import { type HttpContract, handleErrors, methodsAt, NO_STORE, sendError } from './contract.ts'
 import type { Values } from './parameters.ts'
 import { PreparedHits } from './prepared-hits.ts'
 import { type RequestObservers, reportAtEnd } from './report-requests.ts'
 import { RequestLog } from './request-log.ts'
 import { type BeginTrace, RequestState } from './request-state.ts'
-import { addHeaders, sendResponse } from './send-response.ts'
-import { type JsonSchema, routeUrl, validatorOf } from './validation.ts'
+import { type RouteOptions, registerRoutes } from './routes.ts'
+import { addHeaders } from './send-response.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -46,10 +44,7 @@ declare module 'fastify' {
   }
 }
 
-export interface HttpOptions extends RequestObservers {
-  readonly contract: HttpContract
-  readonly settings: () => HttpSettings
-  readonly handle: Handler
+export interface HttpOptions extends RequestObservers, RouteOptions {
   /** The options that put Fastify behind a listener. */
   readonly server: Pick<FastifyServerOptions, 'serverFactory' | 'clientErrorHandler'>
   readonly log: FastifyBaseLogger
@@ -60,8 +55,6 @@ export interface HttpOptions extends RequestObservers {
   /** Absent: no stages are recorded. */
   readonly recordStages?: RecordStages
   readonly clientAddress: AddressOf
-  /** Whether that is the address of the client. Absent: always. */
-  readonly isAddressKnown?: (request: FastifyRequest) => boolean
   /** Of the manager, known before the body is read. Absent: the nodes decide. */
   readonly refusalByRights?: RefusalByRights
   /** The version of the manager that `wazuh-app-version` must name; `undefined`: any, or not known yet. */
@@ -81,7 +74,7 @@ export interface Http {
 
 export async function createHttp(options: HttpOptions): Promise<Http> {
   const { contract } = options
-  const app = createApp(options, contract)
+  const app = createApp(options)
   await beginRequests(app, options)
   handleErrors(app, contract, options.log)
   const authenticator = await options.authentication(app)
@@ -98,13 +91,13 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
       done(refusal as Error)
     }
   })
-  registerBodyParser(app, { parse: contract.parseBody, limitOf: contract.bodyLimitOf })
+  registerBodyParser(app, contract)
   // A separate scope: its hooks run after those of the app, so no plugin in it runs before a 401.
   const routes: FastifyPluginAsync = async (scope) => {
     // The plugin sets it on each response without a `Cache-Control`. It also answers 304 for a tag that was set by its
     // `reply.etag`, whatever the URL and the caller: the edge never calls that function.
     await scope.register(caching, { privacy: NO_STORE })
-    registerRoutes(scope, contract, options, hits, authenticator.charge)
+    registerRoutes(scope, { ...options, hits, charge: authenticator.charge })
     scope.addHook('onRoute', (route) => {
       route.config = { permission: 'signedIn', ...route.config }
     })
@@ -171,7 +164,8 @@ function checkBeforeBody({ headers, params, query, routeOptions }: FastifyReques
   contract.checkUrl(endpoint, { ...(params as Values) }, { ...(query as Values) }, headers)
 }
 
-function createApp(options: HttpOptions, contract: HttpContract): FastifyInstance {
+function createApp(options: HttpOptions): FastifyInstance {
+  const { contract } = options
   return Fastify({
     ...options.server,
     logController: new RequestLog(options.log),
@@ -192,48 +186,4 @@ function createApp(options: HttpOptions, contract: HttpContract): FastifyInstanc
       sendError(request, reply, contract.errorOf(error, request), contract)
     },
   })
-}
-
-/** Each endpoint becomes a route, whose handler calls the pipeline and sends its response. */
-function registerRoutes(
-  app: FastifyInstance,
-  contract: HttpContract,
-  { handle, settings, isAddressKnown = () => true }: HttpOptions,
-  hits: PreparedHits,
-  charge: Authenticator['charge'],
-): void {
-  const bodies = { parse: contract.parseBody, limitOf: contract.bodyLimitOf }
-  app.setValidatorCompiler(({ schema }) => validatorOf(schema as JsonSchema))
-  for (const endpoint of contract.catalogue) {
-    app.route({
-      method: contract.methodsOf(endpoint),
-      url: routeUrl(endpoint),
-      ...(contract.schemaOf && { schema: contract.schemaOf(endpoint) }),
-      config: { endpoint },
-      preValidation: async (request, reply) => {
-        if ('body' in endpoint || hasBody(request.headers)) await completeBody(endpoint, request, reply, bodies)
-      },
-      preHandler: async (request) => {
-        // The listener has already sent this error. The request must not have an effect any more.
-        if (request.raw.rejectedWith !== undefined) throw request.raw.rejectedWith
-        contract.check(endpoint, request)
-      },
-      handler: async (request, reply) => {
-        const { edge, headers, id } = request
-        const { caller, clientAddress, trace } = edge
-        // Admission has set the caller. Without a caller nothing is served.
-        if (caller === undefined) throw new EdgeError(949)
-        // An agent must not be registered with the address of a proxy.
-        const ownAddress = 'body' in endpoint && isAddressKnown(request) ? clientAddress : ''
-        const body = 'body' in endpoint ? contract.requestBody(endpoint, request, ownAddress) : NO_BODY
-        const url = contract.validatedUrl(endpoint, request.params as Values, request.query as Values, edge.flags)
-        edge.endStage()
-        edge.enteredPipeline = true
-        const parts = { caller, headers, id, body, clientAddress, trace, client: { response: reply.raw }, charge }
-        edge.response = await handle(toEdgeRequest(url, parts))
-        hits.remember(request, caller, url, edge.response)
-        return sendResponse(request, reply, edge.response, settings().cache.compressionMinBytes)
-      },
-    })
-  }
 }

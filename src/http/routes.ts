@@ -1,0 +1,66 @@
+/** The routes of a contract, one for each endpoint: the handler of a route calls the pipeline and sends its response. */
+
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { EdgeError } from '../core/errors.ts'
+import { type Handler, NO_BODY } from '../core/request.ts'
+import { hasBody } from '../listener/framing.ts'
+import type { Authenticator } from './authenticator.ts'
+import { completeBody } from './body.ts'
+import type { HttpContract, HttpSettings } from './contract.ts'
+import { toEdgeRequest } from './edge-request.ts'
+import type { Values } from './parameters.ts'
+import type { PreparedHits } from './prepared-hits.ts'
+import { sendResponse } from './send-response.ts'
+import { type JsonSchema, routeUrl, validatorOf } from './validation.ts'
+
+export interface RouteOptions {
+  readonly contract: HttpContract
+  readonly settings: () => HttpSettings
+  readonly handle: Handler
+  /** Whether the address of a client is its own. Absent: always. */
+  readonly isAddressKnown?: (request: FastifyRequest) => boolean
+}
+
+interface RouteParts extends RouteOptions {
+  readonly hits: Pick<PreparedHits, 'remember'>
+  readonly charge: Authenticator['charge']
+}
+
+export function registerRoutes(
+  app: FastifyInstance,
+  { contract, settings, handle, isAddressKnown = () => true, hits, charge }: RouteParts,
+): void {
+  app.setValidatorCompiler(({ schema }) => validatorOf(schema as JsonSchema))
+  for (const endpoint of contract.catalogue) {
+    app.route({
+      method: contract.methodsOf(endpoint),
+      url: routeUrl(endpoint),
+      ...(contract.schemaOf && { schema: contract.schemaOf(endpoint) }),
+      config: { endpoint },
+      preValidation: async (request, reply) => {
+        if ('body' in endpoint || hasBody(request.headers)) await completeBody(endpoint, request, reply, contract)
+      },
+      preHandler: async (request) => {
+        // The listener has already sent this error. The request must not have an effect any more.
+        if (request.raw.rejectedWith !== undefined) throw request.raw.rejectedWith
+        contract.check(endpoint, request)
+      },
+      handler: async (request, reply) => {
+        const { edge, headers, id } = request
+        const { caller, clientAddress, trace } = edge
+        // Admission has set the caller. Without a caller nothing is served.
+        if (caller === undefined) throw new EdgeError(949)
+        // An agent must not be registered with the address of a proxy.
+        const ownAddress = 'body' in endpoint && isAddressKnown(request) ? clientAddress : ''
+        const body = 'body' in endpoint ? contract.requestBody(endpoint, request, ownAddress) : NO_BODY
+        const url = contract.validatedUrl(endpoint, request.params as Values, request.query as Values, edge.flags)
+        edge.endStage()
+        edge.enteredPipeline = true
+        const parts = { caller, headers, id, body, clientAddress, trace, client: { response: reply.raw }, charge }
+        edge.response = await handle(toEdgeRequest(url, parts))
+        hits.remember(request, caller, url, edge.response)
+        return sendResponse(request, reply, edge.response, settings().cache.compressionMinBytes)
+      },
+    })
+  }
+}
