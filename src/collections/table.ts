@@ -7,8 +7,9 @@ import { waitForTurn } from '../core/turns.ts'
 import { compilePredicates } from './collect.ts'
 import { type Column, columnOf, matchesOf, type Ranks, rankValues, sortByRank } from './columns.ts'
 import { parseSorting, type SortField, type Sorting, sortedValue } from './order.ts'
+import { allPlaces, firstOfValues, placesOf, placesOfEachAgent } from './places.ts'
 import { countTests, type Predicate } from './predicate.ts'
-import { CollectionError, type CollectionRequest, type PageWindow, parsePage } from './request.ts'
+import { CollectionError, type CollectionRequest, parsePage } from './request.ts'
 import type { Source } from './sources.ts'
 import { type Element, fieldValue } from './value.ts'
 
@@ -85,38 +86,18 @@ export class Table {
     const order = sorting && (await remember(this.#orders, request.sort ?? '', () => this.#orderOf(sorting)))
     // Many requests may have waited for the same filter or sort.
     await waitForTurn()
+    const found = { length: this.length, order, isMatch }
     if (request.distinct) {
-      const found = placesOf(this.length, order, isMatch, 0, this.length)
-      const different = this.#firstOfValues(found, request.select ?? '')
+      const different = firstOfValues(allPlaces(found), this.columnOf(request.select ?? ''))
       return { rows: different.slice(offset, offset + limit), totalItems: different.length }
     }
-    if (this.#source.cutsEachAgent) return { rows: this.#pageOfEachAgent({ offset, limit }), totalItems: total }
-    if (!cutsFirst) return { rows: placesOf(this.length, order, isMatch, offset, limit), totalItems: total }
-    const found = placesOf(this.length, order, isMatch, 0, this.length)
-    const rows = found.filter((row) => row >= offset).slice(0, limit)
+    if (this.#source.cutsEachAgent)
+      return { rows: placesOfEachAgent(this.columnOf('agent_id'), { offset, limit }), totalItems: total }
+    if (!cutsFirst) return { rows: placesOf(found, { offset, limit }), totalItems: total }
+    const rows = allPlaces(found)
+      .filter((row) => row >= offset)
+      .slice(0, limit)
     return { rows, totalItems: rows.length }
-  }
-
-  #pageOfEachAgent({ offset, limit }: PageWindow): number[] {
-    const { values, codes } = this.columnOf('agent_id')
-    const seen = new Uint32Array(values.length)
-    const rows: number[] = []
-    for (const [row, code] of codes.entries()) {
-      const at = seen[code] ?? 0
-      seen[code] = at + 1
-      if (at >= offset && at < offset + limit) rows.push(row)
-    }
-    return rows
-  }
-
-  /** Returns the first of the rows with each value of a field. Rows without a value, or with an empty one, are left out. */
-  #firstOfValues(rows: readonly number[], field: string): number[] {
-    const { values, codes } = this.columnOf(field)
-    const seen = new Set<unknown>([undefined, ''])
-    return rows.filter((row) => {
-      const value = values[codes[row] ?? 0]
-      return !seen.has(value) && seen.add(value)
-    })
   }
 
   /** Whether several rows that match have equal values of a field, so that a sort by the field leaves their order open. */
@@ -165,12 +146,8 @@ export class Table {
     return order
   }
 
-  ranksOf(field: SortField): Promise<Ranks> {
-    const known = this.#ranks.get(field.key)
-    if (known !== undefined) return known
-    const ranks = rankValues(this.sortColumnOf(field.field).values, field.toSortValue)
-    this.#ranks.set(field.key, ranks)
-    return ranks
+  ranksOf({ key, field, toSortValue }: SortField): Promise<Ranks> {
+    return remember(this.#ranks, key, () => rankValues(this.sortColumnOf(field).values, toSortValue))
   }
 
   sortColumnOf(field: string): Column {
@@ -198,32 +175,14 @@ function keyOf({ filters, search, q }: CollectionRequest): string {
   return JSON.stringify([filters, search, q])
 }
 
-function placesOf(
-  length: number,
-  order: Uint32Array | undefined,
-  isMatch: Uint8Array | undefined,
-  offset: number,
-  limit: number,
-): number[] {
-  const rows: number[] = []
-  if (isMatch === undefined) {
-    for (let at = offset; at < Math.min(length, offset + limit); at += 1) rows.push(order?.[at] ?? at)
-    return rows
-  }
-  let skip = offset
-  for (let at = 0; at < length && rows.length < limit; at += 1) {
-    const row = order === undefined ? at : (order[at] ?? 0)
-    if (isMatch[row] === 0) continue
-    if (skip > 0) skip -= 1
-    else rows.push(row)
-  }
-  return rows
-}
-
 type Remembered<Value> = ReturnType<typeof growingLru<string, Promise<Value>>>
 
 /** Returns the result of one of the latest computations. Requests for the same one share it. */
-function remember<Value>(known: Remembered<Value>, key: string, compute: () => Promise<Value>): Promise<Value> {
+function remember<Value>(
+  known: Map<string, Promise<Value>> | Remembered<Value>,
+  key: string,
+  compute: () => Promise<Value>,
+): Promise<Value> {
   const found = known.get(key)
   if (found !== undefined) return found
   const value = compute()

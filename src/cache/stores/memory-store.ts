@@ -7,11 +7,12 @@ import type { CacheIndex } from '../../core/cache-index.ts'
 import { inTurns } from '../../core/long-lists.ts'
 import type { Lookup, StoredBytes } from '../../core/stored-response.ts'
 import { systemClock, WRITE_FENCE_LEASE_MS } from '../../core/timing.ts'
-import type { CacheStore, EpochStore, Lock, NewEntry } from './contract.ts'
+import type { CacheStore, EpochStore, NewEntry } from './contract.ts'
 import { EpochTable } from './epoch-table.ts'
 import { compareEpochs, purgeTags } from './epochs.ts'
 import { localLookup, lookupAt, measuresOf, toLocalEntry } from './local-entries.ts'
 import { LocalTier } from './local-tier.ts'
+import { MemoryLocks } from './memory-locks.ts'
 
 interface MemoryStoreOptions {
   /** Bytes beyond which the least recently used entries are evicted. */
@@ -34,7 +35,7 @@ class MemoryCache implements CacheStore, CacheIndex, EpochStore {
   readonly #fenceLease: number
   readonly #entries: LocalTier
   readonly #epochs: EpochTable
-  readonly #locks = new Map<string, Promise<void>>()
+  readonly #locks = new MemoryLocks()
   /** The keys of each group, in the order in which they were stored. */
   readonly #keysByGroup = new Map<string, Set<string>>()
   #purges = 0
@@ -71,32 +72,13 @@ class MemoryCache implements CacheStore, CacheIndex, EpochStore {
     const { key, tags, info } = entry
     const isCurrent = compareEpochs(entry.epochs, this.#epochs.of(key, tags)) === 'same'
     const isStored = isCurrent && this.#entries.put(key, toLocalEntry(entry, this.#elapsed()))
-    if (!isStored || info === undefined) return undefined
-    const keys = this.#keysByGroup.get(info.group) ?? new Set()
-    this.#keysByGroup.set(info.group, keys.add(key))
+    if (isStored && info !== undefined) this.#addToGroup(info.group, key)
     return undefined
   }
 
-  readonly acquireFetchLock: CacheStore['acquireFetchLock'] = (key, { epochs }) =>
-    this.#lock(`${key} ${epochs.join(' ')}`, this.#entries.entryOf(key) === undefined)
-
-  async #lock(name: string, isMissing: boolean): Promise<Lock> {
-    const settled = this.#locks.get(name)
-    if (settled !== undefined) return { held: false, settled }
-    let settle = () => {}
-    const lock = new Promise<void>((resolve) => {
-      settle = resolve
-    })
-    this.#locks.set(name, lock)
-    return {
-      held: true,
-      isMissing,
-      release: async () => {
-        // A second release must not remove the lock of the next holder.
-        if (this.#locks.get(name) === lock) this.#locks.delete(name)
-        settle()
-      },
-    }
+  readonly acquireFetchLock: CacheStore['acquireFetchLock'] = async (key, { epochs }) => {
+    const lock = this.#locks.acquire(`${key} ${epochs.join(' ')}`)
+    return lock.held ? { ...lock, isMissing: this.#entries.entryOf(key) === undefined } : lock
   }
 
   readonly fence: CacheStore['fence'] = async (tags) => {
@@ -164,6 +146,11 @@ class MemoryCache implements CacheStore, CacheIndex, EpochStore {
   readonly state = (): CacheStoreState => ({ up: true, local: this.#entries.state })
 
   readonly close = async (): Promise<void> => this.#entries.clear()
+
+  #addToGroup(group: string, key: string): void {
+    const keys = this.#keysByGroup.get(group) ?? new Set()
+    this.#keysByGroup.set(group, keys.add(key))
+  }
 
   /** The keys by group, in the order of the groups' names; without a group, of all groups. */
   #groups(group?: string): ReadonlyMap<string, ReadonlySet<string>> {
