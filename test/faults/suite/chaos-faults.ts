@@ -23,6 +23,8 @@ export interface ChaosStage {
   readonly links: readonly Link[]
   /** Called at the end of each fault of a link. */
   readonly onLinkFault: (effect: LinkEffect) => void
+  /** Returns the folder of the build that the next upgrade installs. */
+  readonly nextBuild: () => string
 }
 
 /** `ms`: the time of the fault. `target`: a random number that chooses the replica or the node. */
@@ -55,6 +57,14 @@ const allNodes =
     await wait(ms)
     for (const { proxy } of upstream.nodes) await proxy.set({ kind: 'pass' })
   }
+
+/** Ends a replica by SIGTERM and starts it again, as an operator does; `build`: with this build. */
+async function restart({ replicas, balancer }: ChaosStage, replica: EdgeProcess, build?: string): Promise<void> {
+  replica.signal('SIGTERM')
+  await replica.ended()
+  await replica.start(build)
+  await balancer.replicasUp(replicas.length)
+}
 
 /** A link that carries fewer chunks within this time, in milliseconds, is idle: a fault may have no effect on it. */
 const BUSY_CHUNKS = 5
@@ -112,12 +122,10 @@ export const chaosFaults: Readonly<Record<string, ChaosFault>> = {
     const client = redis.client()
     for (const key of await client.keys('edge:[cp]:*')) await client.set(key, randomBytes(1 + (key.length % 97)))
   },
-  'replica restarted': async ({ replicas, balancer }, _, target) => {
-    const replica = pick(replicas, target)
-    replica.signal('SIGTERM')
-    await replica.ended()
-    await replica.start()
-    await balancer.replicasUp(replicas.length)
+  'replica restarted': (stage, _, target) => restart(stage, pick(stage.replicas, target)),
+  'replicas upgraded': async (stage) => {
+    const build = stage.nextBuild()
+    for (const replica of stage.replicas) await restart(stage, replica, build)
   },
   'replica killed': async ({ replicas, balancer }, _, target) => {
     const replica = pick(replicas, target)
@@ -141,12 +149,14 @@ export const chaosFaults: Readonly<Record<string, ChaosFault>> = {
   ...ofLinks,
   'one replica without Redis': link('partition', 'Redis'),
   // The links of all replicas to one node. The other nodes are as quick as before.
-  'node slow': async ({ links }, ms, target) => {
+  'node slow': async ({ links, onLinkFault }, ms, target) => {
     const names = [...new Set(links.filter(({ to }) => to === 'node').map(({ name }) => name.split(' – ')[1]))]
     const own = links.filter(({ name }) => name.endsWith(` – ${pick(names, target)}`))
     const slow = { kind: 'link', toClient: { delay: 100 + (target % 900) } } as const
     await Promise.all(own.map(({ proxy }) => proxy.set(slow)))
     await wait(ms)
+    for (const { name, proxy } of own)
+      onLinkFault({ kind: 'node slow', link: name, times: 1, affected: proxy.affected() })
     await Promise.all(own.map(({ proxy }) => proxy.set({ kind: 'pass' })))
   },
   'nodes slow': async ({ upstream }, ms) => {
@@ -200,7 +210,7 @@ export const chaosFaults: Readonly<Record<string, ChaosFault>> = {
   },
 }
 
-/** Faults that take this many times as long as the others, up to two minutes. */
+/** Long faults: these factors times 3 to 5.5 seconds, so at most two minutes. */
 export const longFaults: Readonly<Record<string, number>> = {
   'Redis stalled': 6,
   'one replica without Redis': 6,
@@ -208,3 +218,18 @@ export const longFaults: Readonly<Record<string, number>> = {
   'outage of minutes, nodes hang': 20,
   'outage of minutes, Redis stalled': 20,
 }
+
+/** The faults of the worst hour. Every plan has them, however short it is. */
+export const worstHourFaults: readonly string[] = [
+  'node slow',
+  'nodes slow',
+  'clients leave',
+  'outage of minutes',
+  'outage of minutes, nodes hang',
+  'outage of minutes, Redis stalled',
+  'Redis stalled',
+  'link to Redis: latency',
+  'one replica without Redis',
+  'replica killed',
+  'replicas upgraded',
+]

@@ -16,7 +16,7 @@ import { startFaultProxy } from '../proxy.ts'
 import { type ChaosStage, chaosFaults, NORMAL } from './chaos-faults.ts'
 import type { PlannedFault } from './chaos-plan.ts'
 import { violationsOf, wrongWritesOf } from './departures.ts'
-import { type EdgeProcess, type EdgeProcessOptions, headers, startEdgeProcess } from './edge-process.ts'
+import { BUILD, type EdgeProcess, type EdgeProcessOptions, headers, startEdgeProcess } from './edge-process.ts'
 import { REPLICA_HEADER, startHaproxy } from './haproxy.ts'
 import { startSteadyLoad } from './load.ts'
 import { startNodeUpstream } from './upstream.ts'
@@ -54,6 +54,8 @@ export interface ChaosOptions {
   readonly contracts?: 'v3' | 'both'
   /** The setting `cache.withoutRedis`. Default: `stale`. */
   readonly withoutRedis?: 'call' | 'stale'
+  /** The folder of another build, with which the replicas start. Upgrades install this build and that one in turn. */
+  readonly beside?: string | undefined
   /** Milliseconds between two operations of each of the callers. */
   readonly interval?: number
 }
@@ -87,6 +89,7 @@ export async function runChaos({
   replicas: count = 3,
   contracts = 'v3',
   withoutRedis = 'stale',
+  beside = BUILD,
   interval = 20,
 }: ChaosOptions): Promise<ChaosReport> {
   const parts: { close(): Promise<unknown> }[] = []
@@ -120,7 +123,7 @@ export async function runChaos({
           redis: { url: `redis://127.0.0.1:${toRedis.port}` },
         },
       }
-      const replica = keep(await startEdgeProcess({ nodes, settings }))
+      const replica = keep(await startEdgeProcess({ nodes, settings, build: beside }))
       const link = { name: `replica ${at + 1} – Redis`, replica: replica.url, to: 'Redis', proxy: toRedis } as const
       const ofNodes = toNodes.map((proxy, node) => {
         return { name: `replica ${at + 1} – ${nodes[node]?.name}`, replica: replica.url, to: 'node', proxy } as const
@@ -139,6 +142,8 @@ export async function runChaos({
     })
     const v4Balancer = v4Ports.length === 0 ? undefined : keep(await startHaproxy(v4Ports, { namesReplica: true }))
     const linkEffects: LinkEffect[] = []
+    const builds = [BUILD, beside]
+    let upgrades = 0
     const stage: ChaosStage = {
       upstream,
       redis,
@@ -147,6 +152,10 @@ export async function runChaos({
       nodes: new Map(replicas.map(({ replica, nodes }) => [replica, nodes])),
       links: replicas.flatMap(({ links }) => links),
       onLinkFault: (effect) => linkEffects.push(effect),
+      nextBuild: () => {
+        upgrades += 1
+        return builds[(upgrades - 1) % builds.length] ?? BUILD
+      },
     }
     const load = { plan, seed, onFault, interval, v4Url: v4Balancer?.url }
     return { ...(await underLoad(stage, load)), linkEffects: sumEffects(linkEffects) }

@@ -5,7 +5,7 @@
  */
 import { readOptions } from '../../support/script-options.ts'
 import { describeEffects, ineffective } from '../coherence/links.ts'
-import { chaosFaults, longFaults } from './chaos-faults.ts'
+import { chaosFaults, longFaults, worstHourFaults } from './chaos-faults.ts'
 import { drawPlan } from './chaos-plan.ts'
 import { runChaos } from './chaos-run.ts'
 
@@ -25,6 +25,7 @@ const { values, refuse } = readOptions({
       value: 'v3|both',
       meaning: 'both: clients of both contracts, in front of the v4 layout (default v3)',
     },
+    beside: { kind: 'build', meaning: 'upgrades replace another build by this one, and this one by that' },
     'without-redis': { kind: 'text', value: 'call|stale', meaning: 'the setting cache.withoutRedis (default stale)' },
   },
 })
@@ -37,13 +38,16 @@ if (minutes === 0) refuse('--minutes must be more than 0')
 if (!Number.isInteger(seed)) refuse('--seed must be a whole number')
 if (names.length === 0) refuse(`there is no fault "${only}"`)
 
-const plan = drawPlan(names, seed, minutes * 60_000, longFaults)
+const plan = drawPlan(names, seed, minutes * 60_000, { factors: longFaults, always: worstHourFaults })
+const planned = names.map((name) => ({ name, times: plan.filter((each) => each.name === name).length }))
 console.log(`seed ${seed}, ${minutes} minutes, ${plan.length} faults`)
+for (const { name, times } of planned) if (times === 0) console.log(`not in this plan, which is too short: ${name}`)
 const report = await runChaos({
   plan,
   seed,
   contracts: contracts === 'both' ? 'both' : 'v3',
   withoutRedis: mode === 'call' ? 'call' : 'stale',
+  beside: values.beside,
   onFault: ({ name, ms, target }, seconds) =>
     console.log(`${seconds.toFixed(1).padStart(7)} s  ${name}, ${ms} ms, target ${target}`),
 })

@@ -20,6 +20,8 @@ export interface EdgeProcessOptions {
   readonly hasHeapHook?: true
   /** The program of Node; default: that of this process. */
   readonly executable?: string
+  /** The folder of a build of the edge; default: that of this tree. */
+  readonly build?: string
   /** Further files of its folder, by name. */
   readonly files?: Readonly<Record<string, string>>
 }
@@ -39,8 +41,8 @@ export interface EdgeProcess {
   signal(name: NodeJS.Signals): void
   /** Resolves with the exit code when the process has ended. */
   ended(): Promise<number | null>
-  /** Starts the process again on the same ports. Resolves when it is ready. */
-  start(): Promise<void>
+  /** Starts the process again on the same ports, from now on with this build. Resolves when it is ready. */
+  start(build?: string): Promise<void>
   /** Merges settings over the present ones and replaces the configuration file. */
   configure(settings: Settings): Promise<void>
   readiness(): Promise<number>
@@ -56,7 +58,7 @@ export interface EdgeProcess {
 }
 
 export const PASSWORD = 'only-for-tests'
-const PROGRAM = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url))
+export const BUILD = fileURLToPath(new URL('../../../dist', import.meta.url))
 export const authorization = `Basic ${Buffer.from('admin:admin-pw').toString('base64')}`
 export const headers = { authorization }
 
@@ -92,9 +94,11 @@ export async function startEdgeProcess(options: EdgeProcessOptions): Promise<Edg
     )
   const logged: string[] = []
   let child: ChildProcess
-  const start = async () => {
+  let { build = BUILD } = options
+  const start = async (next = build) => {
+    build = next
     const hook = options.hasHeapHook && { NODE_OPTIONS: `--import=${heapHook(heapFile)}` }
-    child = run(file, { ...options, env: { ...options.env, ...hook } }, logged)
+    child = run(file, { ...options, build, env: { ...options.env, ...hook } }, logged)
     await eventually(async () => {
       if (child.exitCode !== null)
         throw new Error(`the edge ended with ${child.exitCode}: ${logged.slice(-5).join('')}`)
@@ -142,10 +146,10 @@ export async function startEdgeProcess(options: EdgeProcessOptions): Promise<Edg
   }
 }
 
-function run(file: string, { env: extra, executable }: EdgeProcessOptions, logged: string[]): ChildProcess {
+function run(file: string, { env: extra, executable, build }: EdgeProcessOptions, logged: string[]): ChildProcess {
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('EDGE_') && name !== 'NODE_OPTIONS')
   const env = { ...Object.fromEntries(own), ...extra }
-  const child = spawn(executable ?? process.execPath, [PROGRAM, 'start', '--config', file], {
+  const child = spawn(executable ?? process.execPath, [join(build ?? BUILD, 'cli.js'), 'start', '--config', file], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import t from 'tap'
 import { eventually } from '../../support/eventually.ts'
-import { chaosFaults, longFaults } from './chaos-faults.ts'
+import { chaosFaults, longFaults, worstHourFaults } from './chaos-faults.ts'
 import { drawPlan } from './chaos-plan.ts'
 import { effect, figure, none, runPromise } from './promise.ts'
 import { promises } from './registry.ts'
@@ -54,14 +54,24 @@ t.test('the seed reproduces the plan of a chaos run, and the plan draws every fa
   const plan = drawPlan(names, 7, 600_000)
   t.strictSame(drawPlan(names, 7, 600_000), plan)
   t.notSame(drawPlan(names, 8, 600_000), plan)
-  const long = drawPlan(['outage of minutes'], 7, 600_000, longFaults)
+  const long = drawPlan(['outage of minutes'], 7, 600_000, { factors: longFaults })
   t.ok(
-    long.some(({ ms }) => ms > 60_000),
+    long.every(({ ms }) => ms >= 60_000),
     'an outage takes minutes',
   )
   for (const name of Object.keys(longFaults)) t.ok(names.includes(name), name)
   t.strictSame(new Set(plan.slice(0, names.length).map(({ name }) => name)), new Set(names))
 })
+
+t.test(
+  'a plan of one minute has every fault of the worst hour, and one with a single fault has only this',
+  async (t) => {
+    const names = Object.keys(chaosFaults)
+    const draw = (of: readonly string[]) => drawPlan(of, 7, 60_000, { always: worstHourFaults }).map(({ name }) => name)
+    t.strictSame(new Set(draw(names).slice(0, worstHourFaults.length)), new Set(worstHourFaults))
+    for (const name of ['Redis full', 'node slow']) t.strictSame(new Set(draw([name])), new Set([name]))
+  },
+)
 
 t.test(
   'time in which a process has no processor is measured, and time in which it waits for something is not',
