@@ -20,6 +20,8 @@ export interface ChaosOptions {
   readonly only?: string
   /** In most faults of the worst hour, callers are to write nothing: `isQuiet`. */
   readonly hasQuiet?: boolean
+  /** Each fault of the worst hour begins with the response to a write, and callers go on writing. */
+  readonly isLoud?: boolean
 }
 
 export interface Chaos extends FaultLoop {
@@ -130,16 +132,30 @@ export const worstHour: Readonly<Record<string, Fault>> = {
   },
 }
 
-/** Time for all replicas to read what the last write has invalidated. */
+/** Faults that begin at once. The node holds reads, so that nothing is stored between the write and the fault. */
+const isOutage = (name: string) => name === 'nodes refuse' || name === 'nodes hang'
+const HELD = 500
+
+/** Time for all replicas to read what the last write has invalidated, and so many reads that are computed from it. */
 const QUIET_MS = 2500
+const DERIVED_IN_QUIET = 20
+const MAX_QUIET_WAITS = 75
 /**
  * Share of the faults of the worst hour that begin with the response to a write, whose value nothing stored has yet, and in
  * which callers go on writing.
  */
 const LOUD = 0.4
 
+/** A busy machine takes longer for the reads. */
+async function waitForDerived({ load: { counted } }: ChaosOptions, wait: Wait): Promise<void> {
+  const { derived } = counted
+  await wait(QUIET_MS)
+  const isEnough = () => counted.derived - derived >= DERIVED_IN_QUIET
+  for (let waits = 0; waits < MAX_QUIET_WAITS && !isEnough(); waits += 1) await wait(100)
+}
+
 export function startChaos(options: ChaosOptions): Chaos {
-  const { random } = options
+  const { random, upstream, heedsBypass } = options
   const made: Record<string, number> = {}
   let isQuiet = false
   const all = options.nodes === undefined ? faults : { ...faults, ...worstHour }
@@ -152,12 +168,14 @@ export function startChaos(options: ChaosOptions): Chaos {
     turn += 1
     const isWorst = options.nodes !== undefined && name in worstHour
     isQuiet = options.hasQuiet === true && isWorst
-    if (isQuiet) await wait(QUIET_MS)
-    if (isWorst && (!isQuiet || random.chance(LOUD))) {
+    if (isQuiet) await waitForDerived(options, wait)
+    if (isWorst && (!isQuiet || options.isLoud || random.chance(LOUD))) {
       isQuiet = false
+      if (isOutage(name)) upstream.behave({ delay: NORMAL, held: HELD, heedsBypass })
       await options.load.write(random.of(options.replicas).url)
     }
     await fault(options, wait)
+    if (isOutage(name)) upstream.behave({ delay: NORMAL, heedsBypass })
     isQuiet = false
     made[name] = (made[name] ?? 0) + 1
   })

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { check, type Operation } from './history.ts'
+import { missingOf } from './load.ts'
 
 const wrote = (value: number | undefined, begin: number, end: number, key = 'a'): Operation => ({
   key,
@@ -79,4 +80,16 @@ t.test('a read that is marked as served without Redis is no older than the write
   t.same(kinds({ ...wrote(1, 0, 2), by: 'two' }, marked), [], 'another replica may have written')
   t.same(kinds(wrote(1, 0, 2), marked), [['stale', 3, 1]])
   t.same(kinds(wrote(1, 0, 5), marked), [], 'a write that is not acknowledged')
+})
+
+t.test('a register that a whole list lacks was read before its first write', async (t) => {
+  const keys = ['003', '004', '005']
+  const listed = [{ id: '004', value: 2 }]
+  const missing = (path: string) => missingOf(path, listed, keys).map(({ id, value }) => `${id}: ${value}`)
+  t.same(missing('/agents'), ['003: 0', '005: 0'])
+  t.same(missing('/agents?limit=2&sort=-id&q=id>003'), ['005: 0'])
+  t.same(missing('/agents?limit=2&q=id<3000'), ['003: 0', '005: 0'])
+  t.same(missing('/agents?limit=1'), [], 'another page may have it')
+  t.same(missing('/agents?limit=8&offset=2'), [])
+  t.same(missing('/agents/004'), [])
 })

@@ -90,8 +90,8 @@ const UNKNOWN_OUTCOMES_PER_KEYS = 4
 const WRITES = { registers: 0.1, snapshots: 0.08 }
 /** With bound callers: share of writes of those that write. */
 const BOUND_WRITES = 0.1
-const LOOK_EVERY = 100
 /** Milliseconds. */
+const CHECK_EVERY_MS = 250
 const AFTER_REFUSAL = 50
 /** Share of reads that read several registers. */
 const LISTS = { registers: 0.1, snapshots: 0.95 }
@@ -99,12 +99,22 @@ const LISTS = { registers: 0.1, snapshots: 0.95 }
 const LIMITS = 900
 const FIRST_ID_ABOVE = 3000
 const IDS_ABOVE = 6000
-/** Milliseconds. With snapshots, callers write in bursts: in between, the snapshots are valid. */
+/**
+ * Milliseconds. With snapshots, callers write in bursts. In between the snapshots are valid, so the next burst begins when
+ * so many reads were computed from one: a busy machine takes longer for them.
+ */
 const BURST_MS = 500
-const BURST_EVERY_MS = 2000
+const LEAST_BETWEEN_BURSTS_MS = 1500
+const MOST_BETWEEN_BURSTS_MS = 6000
+const DERIVED_BETWEEN_BURSTS = 20
+/** Share of the writes of registers between two reads of the same register: the first is in flight when the write begins. */
+const BETWEEN_READS = 0.3
+/** Milliseconds in which the first read reaches the node, at most. */
+const AHEAD_OF_WRITE = 20
 
 export interface Running {
   readonly finished: Promise<Load>
+  readonly counted: Counted
   /** Sends one more write through one replica. */
   write(replica: string): Promise<boolean>
 }
@@ -124,12 +134,14 @@ export function startLoad(options: LoadOptions): Running {
     unanswered: 0,
     refused: 0,
   }
+  const isBurst = createBursts(counted)
   let unknown = 0
   const firstKey = () => 1 + KEYS * Math.floor(unknown / UNKNOWN_OUTCOMES_PER_KEYS)
-  const nextKey = () => String(firstKey() + random.below(KEYS)).padStart(3, '0')
+  const nextKey = () => padded(firstKey() + random.below(KEYS))
   let writes = 0
   let begun = 0
   let enough = false
+  let checkedAt = performance.now()
 
   /** Tokens of replicas, whose keys end with the process. */
   const tokens = new Map<string, string>()
@@ -213,9 +225,20 @@ export function startLoad(options: LoadOptions): Running {
     return reply?.isAnswered === true
   }
 
-  async function read(by: string): Promise<boolean> {
+  /** The reads go through one replica. The second begins when the write is acknowledged. */
+  async function writeBetweenReads(by: string): Promise<boolean> {
+    const key = nextKey()
+    const [path, reader] = [`/agents/${key}`, random.of(replicas)]
+    const before = read(reader, path)
+    await pause(random.below(AHEAD_OF_WRITE))
+    const isWritten = await write(by, key)
+    await Promise.all([before, read(reader, path)])
+    return isWritten
+  }
+
+  async function read(by: string, path = readPath()): Promise<boolean> {
     const begin = performance.now()
-    const reply = await send('GET', by, readPath())
+    const reply = await send('GET', by, path)
     const end = performance.now()
     if (reply?.isAnswered !== true) return false
     counted.reads += 1
@@ -227,7 +250,9 @@ export function startLoad(options: LoadOptions): Running {
     if (isWithoutRedis) counted.withoutRedis += 1
     if (isWithoutRedis && reply.isFirst) counted.derivedWithoutRedis += 1
     const first = firstKey()
-    for (const { id, value } of rows(reply.text)) {
+    const listed = rows(reply.text)
+    const keys = Array.from({ length: KEYS }, (_, at) => padded(first + at))
+    for (const { id, value } of [...listed, ...missingOf(path, listed, keys)]) {
       if (Number(id) >= first)
         history.push({
           key: id,
@@ -251,7 +276,7 @@ export function startLoad(options: LoadOptions): Running {
   /** Different pages of one collection, which the edge computes from a snapshot. */
   function listUrl(): string {
     if (reads === 'snapshots') {
-      const above = `>${String(firstKey() + random.below(KEYS) - 1).padStart(3, '0')}`
+      const above = `>${padded(firstKey() + random.below(KEYS) - 1)}`
       const condition = random.chance(0.3) ? above : `<${FIRST_ID_ABOVE + random.below(IDS_ABOVE)}`
       const sort = random.of(['id', '-id', 'name', '-name'])
       return `/agents?limit=${KEYS + random.below(LIMITS)}&sort=${sort}&q=id${condition}`
@@ -266,11 +291,15 @@ export function startLoad(options: LoadOptions): Running {
     const share = options.bound ? (place % 2) * BOUND_WRITES : WRITES[reads]
     while ((begun < operations || options.isUnfinished?.(counted) === true) && !enough) {
       begun += 1
-      if (begun % LOOK_EVERY === 0) enough = options.enough(history)
+      if (performance.now() - checkedAt > CHECK_EVERY_MS) {
+        enough = options.enough(history)
+        checkedAt = performance.now()
+      }
       const by = (options.bound ? replicas[index % replicas.length] : undefined) ?? random.of(replicas)
-      const isBurst = reads === 'registers' || options.bound || performance.now() % BURST_EVERY_MS < BURST_MS
-      const writes = isBurst && random.chance(share) && options.mayWrite?.() !== false
-      const answered = writes ? await write(by) : await read(by)
+      const hasBurst = reads === 'registers' || options.bound || isBurst()
+      const writes = hasBurst && random.chance(share) && options.mayWrite?.() !== false
+      const isBetween = writes && reads === 'registers' && !options.bound && random.chance(BETWEEN_READS)
+      const answered = await (isBetween ? writeBetweenReads(by) : writes ? write(by) : read(by))
       // A killed replica refuses at once. Without this pause it would take most of the operations.
       if (!answered) await pause(AFTER_REFUSAL)
       else if (options.interval !== undefined) await pause(options.interval)
@@ -281,7 +310,21 @@ export function startLoad(options: LoadOptions): Running {
     await agent.destroy()
     return { operations: begun, history, ...counted }
   })
-  return { finished, write }
+  return { finished, write, counted }
+}
+
+/** Returns whether callers write now. */
+function createBursts(counted: Pick<Counted, 'derived'>): () => boolean {
+  let end = performance.now() + BURST_MS
+  let { derived } = counted
+  return () => {
+    const since = performance.now() - end
+    if (since < LEAST_BETWEEN_BURSTS_MS) return since < 0
+    if (since < MOST_BETWEEN_BURSTS_MS && counted.derived - derived < DERIVED_BETWEEN_BURSTS) return false
+    end = performance.now() + BURST_MS
+    derived = counted.derived
+    return true
+  }
 }
 
 interface Reply {
@@ -323,4 +366,21 @@ function rows(text: string): readonly Row[] {
   const { data } = JSON.parse(text) as Body
   const all = 'items' in data ? data.items : 'affected_items' in data ? data.affected_items : [data]
   return all.map((row) => ('value' in row ? row : { id: row.id, value: Number(row.registerIP) }))
+}
+
+const padded = (id: number) => String(id).padStart(3, '0')
+
+const DEFAULT_LIMIT = 500
+/** With more digits, a node that compares texts has another order. */
+const MAX_COMPARED_ID = 999
+
+/** Returns the keys that a list lacks, as registers with their first value, if it shows all rows that its query selects. */
+export function missingOf(path: string, listed: readonly Row[], keys: readonly string[]): readonly Row[] {
+  const { pathname, searchParams } = new URL(path, 'http://edge')
+  const isWhole = listed.length < Number(searchParams.get('limit') ?? DEFAULT_LIMIT)
+  if (pathname !== '/agents' || searchParams.has('offset') || !isWhole) return []
+  const [, order, bound] = /^id([<>])(\d+)$/.exec(searchParams.get('q') ?? 'id>000') ?? []
+  const isSelected = (id: number) => id <= MAX_COMPARED_ID && (order === '>' ? id > Number(bound) : id < Number(bound))
+  const shown = new Set(listed.map(({ id }) => id))
+  return keys.filter((key) => isSelected(Number(key)) && !shown.has(key)).map((id) => ({ id, value: 0 }))
 }

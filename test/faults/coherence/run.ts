@@ -74,7 +74,7 @@ const CALLERS = 12
 const LINK_TIMES = { timeout: '3s', patience: 20_000 }
 const PATIENCE_MS = 8000
 /** Found only if a read is in flight from before a write until after it: the node holds the responses of reads so long. */
-const HELD_MS: Readonly<Record<string, number>> = { 'no epochs': 200 }
+const HELD_MS: Readonly<Record<string, number>> = { 'no epochs': 500 }
 
 export async function run(options: RunOptions): Promise<Report> {
   const {
@@ -133,7 +133,15 @@ export async function run(options: RunOptions): Promise<Report> {
       const only = typeof chaos === 'string' ? { only: chaos } : {}
       const parts = { replicas, redis, upstream, ...(nodes && { nodes }) }
       const hasQuiet = reads === 'snapshots'
-      made = startChaos({ ...parts, heedsBypass, load, random: createRandom(~seed), hasQuiet, ...only })
+      made = startChaos({
+        ...parts,
+        heedsBypass,
+        load,
+        random: createRandom(~seed),
+        hasQuiet,
+        isLoud: fault !== undefined,
+        ...only,
+      })
       loops.push(made)
     }
     if (linkOption !== false) {
