@@ -1,5 +1,5 @@
-// Writes the reference into dist/reference: node build.mjs [FOLDER IN PLACE OF dist]
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+// Writes the reference into dist/reference, and config/edge.schema.json: node build.mjs [FOLDER IN PLACE OF dist]
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -21,7 +21,9 @@ const bundle = await rolldown({
 })
 await bundle.write({ file: program, format: 'esm' })
 await bundle.close()
-const { writeReference } = await import(pathToFileURL(program).href)
+const { settingsSchema, writeReference } = await import(pathToFileURL(program).href)
 rmSync(program)
-await writeReference(folder, JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')).version)
+const read = (name) => readFileSync(join(repository, name), 'utf8')
+await writeReference(folder, JSON.parse(read('package.json')).version)
+writeFileSync(join(repository, 'config/edge.schema.json'), settingsSchema(read('config/default.yaml')))
 writeBundled(folder, [{ moduleIds: [createRequire(import.meta.url).resolve('@fastify/swagger-ui')] }])

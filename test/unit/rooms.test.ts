@@ -106,9 +106,9 @@ const table: Readonly<Record<string, Room>> = {
   // What is wrong with the edge, whether it is ready, and what replicas report to each other.
   status: { rooms: ['core'], packages: ['ajv', 'fastify', 'typebox'], never: [...NETWORK, 'node:fs'] },
   admin: { rooms: ['core', 'status'], packages: ['fastify', '@fastify/static', 'yaml'] },
-  // Runs at build time: writes the documents of both contracts from their records, and their pages.
+  // Runs at build time: writes the documents of both contracts from their records, their pages, and the schema of the settings.
   'packages/reference': {
-    rooms: ['contracts', 'core/endpoint-names', 'core/errors'],
+    rooms: ['config/formats', 'config/schema', 'config/tree', 'contracts', 'core/endpoint-names', 'core/errors'],
     packages: ['fastify', '@fastify/swagger', '@fastify/swagger-ui'],
   },
   // The operators' page runs in a browser. It knows the edge only by the types of the console API, and what follows from them.

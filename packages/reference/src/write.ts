@@ -1,6 +1,7 @@
 /**
- * The reference of the public API: a document for programs and a page for people, for each contract. They change with the
- * version of the edge only, so the build writes them. `src/admin/reference.ts` serves the files.
+ * The reference of the public API: a document for programs and a page for people, for each contract. And the schema of the
+ * settings. They change with the version of the edge only, so the build writes them. `src/admin/reference.ts` serves the files of
+ * the API.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,6 +10,8 @@ import { v4Contract } from '../../../src/contracts/v4/index.ts'
 import { openApiDocument } from './document.ts'
 import { writePages } from './pages.ts'
 import { v4OpenApiDocument } from './v4-document.ts'
+
+export { settingsSchema } from './settings-schema.ts'
 
 /** Writes to an empty folder. `version`: of the edge. */
 export async function writeReference(folder: string, version: string): Promise<void> {

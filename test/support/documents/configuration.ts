@@ -3,6 +3,7 @@
  * so that the reference never differs from what the edge accepts.
  */
 import { readFileSync } from 'node:fs'
+import { commentsOf } from '../../../packages/reference/src/setting-comments.ts'
 import { toVariable } from '../../../src/config/environment.ts'
 import { formats } from '../../../src/config/formats.ts'
 import { schema } from '../../../src/config/schema.ts'
@@ -34,39 +35,10 @@ The column "Change" says when a changed setting takes effect in a running edge (
 - **restart**: with the next start. Until then, the log, the console and \`edge_config_pending_restart\` report it.
 `
 
-interface Comment {
-  readonly path: string
-  readonly text: string
-}
-
 const CHANGES: Readonly<Record<Effect, string>> = {
   reload: 'reload',
   reloadIfSet: 'reload, if set',
   restart: 'restart',
-}
-
-const LINE = /^( *)([^\s#:][^\s:]*(?::[^\s:]+)*):(?:\s+(.*?))?$/
-const INDENT = 2
-
-/** Returns the comments of a YAML file, one per key. A comment that continues on the next line is joined. */
-export function commentsOf(text: string): Map<string, string> {
-  const found: Comment[] = []
-  const path: string[] = []
-  for (const line of text.split('\n')) {
-    const continued = /^ {8,}# ?(.*)$/.exec(line)
-    const last = found.at(-1)
-    if (continued !== null && last !== undefined) {
-      found[found.length - 1] = { path: last.path, text: `${last.text} ${continued[1]?.trim()}`.trim() }
-      continue
-    }
-    const [, indent = '', key, rest = ''] = LINE.exec(line) ?? []
-    if (key === undefined) continue
-    path.length = indent.length / INDENT
-    path.push(key)
-    const comment = /(?:^|\s)# (.*)$/.exec(rest)?.[1]
-    found.push({ path: path.join('.'), text: comment?.trim() ?? '' })
-  }
-  return new Map(found.map(({ path, text }) => [path, text]))
 }
 
 const root: SchemaNode = schema

@@ -5,7 +5,6 @@ import { configurationReference } from './configuration.ts'
 import { errorReference } from './errors.ts'
 import { METRICS_DOCUMENT, withNewMetrics } from './metrics.ts'
 import { OPERATION_IDS, withNewOperations } from './operation-ids.ts'
-import { SETTINGS_SCHEMA, settingsSchema } from './settings-schema.ts'
 import {
   SIMULATED_OPERATIONS,
   SIMULATED_OPERATIONS_OF_5,
@@ -16,14 +15,13 @@ import { V3_CLIENTS, v3ClientsReference } from './v3-clients.ts'
 
 readOptions({
   name: 'docs:reference',
-  purpose: `Writes docs/configuration.md, docs/errors.md, ${V3_CLIENTS} and ${SETTINGS_SCHEMA} from the code and ${SIMULATED_OPERATIONS} from the facts of the v4 contract, and adds new operations to ${OPERATION_IDS} and new metrics to ${METRICS_DOCUMENT}.`,
+  purpose: `Writes docs/configuration.md, docs/errors.md and ${V3_CLIENTS} from the code and ${SIMULATED_OPERATIONS} from the facts of the v4 contract, and adds new operations to ${OPERATION_IDS} and new metrics to ${METRICS_DOCUMENT}.`,
   options: {},
 })
 writeFileSync('docs/configuration.md', configurationReference())
 writeFileSync('docs/errors.md', errorReference())
 writeFileSync(V3_CLIENTS, v3ClientsReference())
 writeFileSync(METRICS_DOCUMENT, withNewMetrics(readFileSync(METRICS_DOCUMENT, 'utf8')))
-writeFileSync(SETTINGS_SCHEMA, settingsSchema())
 writeFileSync(SIMULATED_OPERATIONS, simulatedOperations())
 writeFileSync(SIMULATED_OPERATIONS_OF_5, simulatedOperationsOf5())
 const pinned = readFileSync(OPERATION_IDS, 'utf8').trim().split('\n')

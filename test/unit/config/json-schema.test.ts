@@ -1,22 +1,18 @@
-/** config/edge.schema.json, which editors read, compared with what the edge accepts. */
+/** The schema of the settings for editors (config/edge.schema.json), compared with what the edge accepts. */
 import { readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import t from 'tap'
 import { parse } from 'yaml'
+import { settingsSchema } from '../../../packages/reference/src/settings-schema.ts'
 import { schema } from '../../../src/config/schema.ts'
 import { getIn, listLeaves, type SchemaNode, setIn } from '../../../src/config/tree.ts'
 import { validate } from '../../../src/config/validate.ts'
-import { SETTINGS_SCHEMA, settingsSchema } from '../../support/documents/settings-schema.ts'
 
-const text = readFileSync(SETTINGS_SCHEMA, 'utf8')
+const text = settingsSchema(readFileSync('config/default.yaml', 'utf8'))
 const accepts = new Ajv({ strict: true, allowUnionTypes: true, strictTypes: false }).compile(JSON.parse(text))
 const EXAMPLES = ['config/edge.example.yaml', 'config/kubernetes/edge.yaml', 'config/default.yaml']
 const read = (file: string) => parse(readFileSync(file, 'utf8'))
 const faults = (settings: unknown) => (accepts(settings) ? [] : accepts.errors)
-
-t.test('the file equals what "npm run docs:reference" writes', async (t) => {
-  t.equal(text, settingsSchema(), `${SETTINGS_SCHEMA}: run "npm run docs:reference"`)
-})
 
 t.test('it accepts every shipped example, and the example names it in its first line', async (t) => {
   for (const file of EXAMPLES) t.strictSame(faults(read(file)), [], file)
