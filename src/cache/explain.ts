@@ -8,12 +8,15 @@ import { EdgeError } from '../core/errors.ts'
 import type { Caller, EdgeRead } from '../core/request.ts'
 import type { Lookup, StoredForms } from '../core/stored-response.ts'
 import { type CacheTarget, type ResolveTarget, SNAPSHOT_MARK } from './key.ts'
+import type { CacheSettings } from './settings.ts'
+import { derivableOf } from './snapshots/derivable.ts'
+import type { NodeReads } from './snapshots/derivation.ts'
 import { needsResponse, patternOf } from './tags.ts'
 
 export interface ExplainPorts {
+  readonly settings: () => CacheSettings
   readonly resolveTarget: ResolveTarget
-  /** Returns the place of the snapshot that can answer a request; `undefined`: there is none. */
-  readonly snapshotTargetOf: (request: EdgeRead) => CacheTarget | undefined
+  readonly nodeReads: () => NodeReads
   readonly index: Pick<CacheIndex, 'peek'>
   /** The records of the contracts that clients can use. */
   readonly catalogue: readonly Endpoint[]
@@ -47,7 +50,7 @@ export async function snapshotKeyOf(
   caller: Caller,
 ): Promise<string | undefined> {
   try {
-    return ports.snapshotTargetOf(await resolveIndexUrl(ports, indexUrl, caller))?.key
+    return snapshotTargetOf(ports, await resolveIndexUrl(ports, indexUrl, caller))?.key
   } catch (fault) {
     if (fault instanceof EdgeError) return undefined
     throw fault
@@ -116,16 +119,21 @@ export async function readEntry(
 }
 
 /** Returns what the next request is, if a snapshot of the collection can answer it. */
-async function explainSnapshot(
-  { snapshotTargetOf, index }: ExplainPorts,
-  request: EdgeRead,
-): Promise<CacheExplanation['next'] | undefined> {
-  const target = snapshotTargetOf(request)
+async function explainSnapshot(ports: ExplainPorts, request: EdgeRead): Promise<CacheExplanation['next'] | undefined> {
+  const target = snapshotTargetOf(ports, request)
   if (target === undefined) return undefined
-  const found = explainLookup(await index.peek(target.key, target.tags))
+  const found = explainLookup(await ports.index.peek(target.key, target.tags))
   return found.hit
     ? { ...found, reason: `computed from a snapshot of the collection, which is ${found.reason}` }
     : undefined
+}
+
+/** Returns the place of the snapshot that can answer a request; `undefined`: there is none. */
+function snapshotTargetOf(
+  { settings, resolveTarget, nodeReads }: ExplainPorts,
+  request: EdgeRead,
+): CacheTarget | undefined {
+  return derivableOf({ snapshots: () => settings().snapshots, resolveTarget, nodeReads }, request)?.target
 }
 
 function explainLookup(lookup: Lookup): CacheExplanation['next'] {

@@ -1,27 +1,17 @@
 /** Builds the cache: a stage around reads, a stage around writes, and what explains it. */
-import type { Caller, EdgeRead } from '../core/request.ts'
+import type { Caller } from '../core/request.ts'
 import { systemClock } from '../core/timing.ts'
-import type { DivergenceCheckSettings } from './compare-responses.ts'
 import { createTargetResolver, scopesOf, type TargetOptions } from './key.ts'
 import { LateFetches } from './late-fetches.ts'
 import type { ReadThroughPorts } from './read-path.ts'
 import { readThrough } from './read-through.ts'
 import { REFRESH_AHEAD, type RefreshAheadOptions, WaitingRefreshes } from './refresh-ahead.ts'
 import { createReplicationLag } from './replication-lag.ts'
-import type { SnapshotSettings } from './snapshots/build.ts'
-import { derivableOf } from './snapshots/derivable.ts'
+import type { CacheSettings } from './settings.ts'
 import type { NodeReads } from './snapshots/derivation.ts'
 import { SnapshotRows } from './snapshots/rows.ts'
 import { trial } from './trial.ts'
 import { invalidate } from './writes.ts'
-
-/** What the cache reads of the section `cache` of the settings. A reload may change each of them. */
-export interface CacheSettings {
-  /** Milliseconds after a write for which reads of replicated data go to the master only. */
-  readonly replicationLag: number
-  readonly divergenceCheck: DivergenceCheckSettings
-  readonly snapshots: SnapshotSettings
-}
 
 export interface CacheOptions
   extends Pick<ReadThroughPorts, 'store' | 'limits' | 'hasIdleCapacity' | 'isSilent' | 'isSaturated' | 'firstNode'>,
@@ -60,11 +50,7 @@ export function createCache(options: CacheOptions) {
     snapshots: { snapshots, rows, nodeReads },
   })
   return {
-    explained: {
-      resolveTarget,
-      snapshotTargetOf: (request: EdgeRead) => derivableOf({ snapshots, resolveTarget, nodeReads }, request)?.target,
-      index: store,
-    },
+    explained: { settings, resolveTarget, nodeReads, index: store },
     /** Returns the scopes of the stored responses that the caller may be served. */
     scopesOf: (caller: Caller) => scopesOf(caller, options.key()),
     waiting,

@@ -1,6 +1,7 @@
 /** Shared by tests of stages: requests for records of the catalogue, a manual clock, and fake nodes. */
 
-import { type CacheOptions, type CacheSettings, createCache } from '../../src/cache/index.ts'
+import { type CacheOptions, createCache } from '../../src/cache/index.ts'
+import type { CacheSettings } from '../../src/cache/settings.ts'
 import type { NodeReads } from '../../src/cache/snapshots/derivation.ts'
 import { createMemoryStore } from '../../src/cache/stores/memory-store.ts'
 import { type Config, schema } from '../../src/config/schema.ts'
