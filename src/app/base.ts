@@ -44,7 +44,7 @@ export async function buildBase(
     log.error({ err: error, reqId: requestId }, kind === 'request' ? 'request not reported' : `${kind} not reported`),
   )
   const { emit } = events
-  setEarlierLines(events.requests.drain)
+  setEarlierLines(events.requests.endTurn)
   events.on({ request: requestLog({ log, logTo }) })
   emitReloads(settings, emit)
   const audit = buildAudit(settings, log, flush)

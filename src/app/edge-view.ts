@@ -52,7 +52,7 @@ export function buildEdgeView(
       read: (entry, caller) => readEntry(explained, entry, caller),
     },
     drains: createNodeDrains(audit, cluster, events.emit),
-    events: { on: events.on, requests: events.requests, totals: status.counts, recordStages: events.recordStages },
+    events: { on: events.collect, requests: events.requests, totals: status.counts, recordStages: events.recordStages },
     report: (part) => replicas?.add(part),
     access: { permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown', rolesOf: access.rolesOf, ...signIn },
   }

@@ -52,7 +52,13 @@ export async function buildStatus(base: StatusBase, parts: StatusParts, times: E
   const counts = new RequestCounts()
   const errors = createRecentErrors()
   const outage = createServedInOutage(() => cluster.outageFor() !== undefined)
-  for (const listeners of [counts, errors, outage]) events.on(listeners)
+  for (const listeners of [counts, errors, outage]) events.collect(listeners)
+  const counted =
+    <Found>(read: () => Found) =>
+    (): Found => {
+      events.requests.drain()
+      return read()
+    }
   const queues = new QueueTrends(cluster.status)
   const ready = () => readinessOf({ isDraining: parts.isDraining(), contacts: cluster.contacts })
   const capacity = watchCapacity(cache, replica, times.capacityInterval)
@@ -70,8 +76,8 @@ export async function buildStatus(base: StatusBase, parts: StatusParts, times: E
     cache: () => ({ enabled: ports.enabled, shared: ports.sharedThroughRedis, ...storeStatus.current() }),
     capacity: capacity.current,
     audit: () => ({ isFailing: audit.state().isFailing, refuses: current().audit.onFailure === 'refuse' }),
-    recentErrors: errors.all,
-    servedInOutage: outage.oldest,
+    recentErrors: counted(errors.all),
+    servedInOutage: counted(outage.oldest),
     nodes: () => nodeStates(cluster),
     queueLimit: () => current().cluster.limits.queue,
     growingQueues: queues.growing,
@@ -83,11 +89,7 @@ export async function buildStatus(base: StatusBase, parts: StatusParts, times: E
     ...(replicas && { replicas: replicas.others, settingDifferences: comparison.differences }),
     layoutMixture: () => cluster.view.layoutMixture?.(),
   }
-  const totals = () => {
-    events.requests.drain()
-    return counts.sums()
-  }
-  const problems = watchProblems({ find: () => problemsOf(sources), totals })
+  const problems = watchProblems({ find: () => problemsOf(sources), totals: counted(() => counts.sums()) })
   const stop = () => {
     for (const part of [capacity, openFiles, problems, queues]) part.stop()
   }

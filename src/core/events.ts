@@ -1,22 +1,20 @@
 /**
  * Events of the edge, for metrics, the console, the log, the audit and traces. Their values are bounded: never a query
- * value, a header or a body, and of a URL nothing but `path`. Listeners must not block. They run synchronously and must
- * not throw, except for `request`. Over 200 lines: the vocabulary of events.
+ * value, a header or a body, and of a URL nothing but `path`. Listeners must not block and must not throw. Over 200 lines: the vocabulary of events.
  */
 
 import type { CacheOutcome, CacheStatus, TrialComparison } from './cache.ts'
 import { isHeldBack, type NodeFault } from './node-faults.ts'
 
 export interface EventListeners {
-  /**
-   * Called at the end of the turn of the event loop; the event is used again after the call (`telemetry/events.ts`).
-   */
+  /** The event is used again after the call (`telemetry/request-ring.ts`). */
   request?(event: RequestEvent): void
-  nodeCall?(event: NodeCallEvent): void
+  /** `at`: when the event was emitted, in monotonic milliseconds. Absent: now. */
+  nodeCall?(event: NodeCallEvent, at?: number): void
   /** The name of a node whose ejection begins. */
   ejection?(node: string): void
   layoutChange?(change: LayoutChange): void
-  join?(event: JoinEvent): void
+  join?(event: JoinEvent, at?: number): void
   /** A login with name and password was rejected. */
   failedLogin?(reason: FailedLoginReason): void
   cache?(event: CacheEvent): void

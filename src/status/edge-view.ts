@@ -91,7 +91,10 @@ export interface SessionsView extends SessionParts {
 }
 
 interface EventsView {
-  /** Calls the listeners for each event from now on. Returns the function that removes them. They must not block. */
+  /**
+   * Calls the listeners for each event from now on, in batches: at `requests.drain`, or up to 250 ms later. Returns the function
+   * that removes them. They must not block.
+   */
   on(listeners: EventListeners): () => void
   readonly requests: LastRequests
   readonly totals: RequestTotals
@@ -101,7 +104,7 @@ interface EventsView {
 
 /** The last requests of this process, in the order of their end. */
 export interface LastRequests {
-  /** Passes the requests that have ended to their listeners, which otherwise get them at the end of this turn. */
+  /** Passes the requests that have ended to their listeners, which otherwise get them in batches. */
   drain(): void
   /** Returns the requests since this time (milliseconds since 1970), newest first. */
   newest(oldestAt: number): Iterable<RequestEvent>

@@ -1,11 +1,12 @@
 /**
- * The event emitter of the process: all rooms emit here; metrics, the console, the log and the audit listen. The requests
- * that have ended pass through a ring of the last ones. `RequestCounts` counts them since the start, for /metrics and the
- * console, in histograms that are fine enough for the buckets of both.
+ * The event emitter of the process: all rooms emit here. The log and the audit listen at once; metrics, the console and problems
+ * get the events in batches. The requests that have ended pass through a ring of the last ones. `RequestCounts` counts them
+ * since the start, for /metrics and the console, in histograms that are fine enough for the buckets of both.
  */
 import { type EventListeners, type NodeCallEvent, type RequestEvent, wasSent } from '../core/events.ts'
 import { BUCKET_BOUNDS_MS, bucketOf, LatencyHistogram } from '../core/latency-histogram.ts'
 import type { RecordStages } from '../core/trace.ts'
+import { EventQueue } from './event-queue.ts'
 import type { HistogramCounts } from './metrics/read-histogram.ts'
 import { RequestRing } from './request-ring.ts'
 
@@ -17,6 +18,8 @@ export interface EdgeEvents {
    * run synchronously, except those of requests.
    */
   on(listeners: EventListeners): () => void
+  /** As `on`, for listeners that count: they get the events in batches, at `requests.drain` or up to 250 ms later. */
+  collect(listeners: EventListeners): () => void
   readonly requests: RequestRing
   /** Begins the stages of a request, as the recorder of stages does. Undefined: there is none. */
   readonly beginStages: RecordStages
@@ -27,7 +30,10 @@ export interface EdgeEvents {
 type OnListenerError = (error: unknown, kind: keyof EventListeners, requestId?: string) => void
 
 export function createEdgeEvents(onError: OnListenerError = rethrow): EdgeEvents {
-  const requests = new RequestRing((error, { requestId }) => onError(error, 'request', requestId))
+  const queue = new EventQueue((error, kind, event) =>
+    onError(error, kind, kind === 'request' ? (event as RequestEvent).requestId : undefined),
+  )
+  const requests = new RequestRing(queue, (error, { requestId }) => onError(error, 'request', requestId))
   let all: readonly EventListeners[] = []
   let stages: RecordStages | undefined
   /** The caller of an emitter has its own work to do, which must not end with an error of a listener. */
@@ -40,6 +46,7 @@ export function createEdgeEvents(onError: OnListenerError = rethrow): EdgeEvents
           onError(error, kind)
         }
       }
+      queue.add(kind, event)
     }
     return emit as Required<EventListeners>[Kind]
   }
@@ -65,6 +72,7 @@ export function createEdgeEvents(onError: OnListenerError = rethrow): EdgeEvents
         off?.()
       }
     },
+    collect: (listeners) => queue.on(listeners),
     requests,
     beginStages: (requestId, trace) => stages?.(requestId, trace),
     recordStages: (record) => {

@@ -1,5 +1,6 @@
-/** The last requests, and the listeners that get each of them at the end of its turn of the event loop. */
+/** The last requests, and the listeners that get each of them at the end of its turn of the event loop: the log. */
 import { type EventListeners, type RequestEvent, RequestRecord } from '../core/events.ts'
+import type { EventQueue } from './event-queue.ts'
 
 type RequestListener = Required<EventListeners>['request']
 
@@ -8,8 +9,12 @@ const RING_SIZE = 10_000
 /** Requests that wait for the listeners; at this number they are passed on at once, in less than a millisecond. */
 const MAX_WAITING = 500
 
-/** `onError`: a listener has thrown this for this request. The other listeners get the request nevertheless. */
+/**
+ * `queue`: gets each request for the listeners that count. `onError`: a listener has thrown this for this request. The other
+ * listeners get the request nevertheless.
+ */
 export class RequestRing {
+  readonly #queue: Pick<EventQueue, 'add' | 'drain'>
   readonly #onError: (error: unknown, event: RequestEvent) => void
   readonly #slots: (RequestRecord | undefined)[] = new Array(RING_SIZE).fill(undefined)
   #listeners: readonly RequestListener[] = []
@@ -18,7 +23,8 @@ export class RequestRing {
   #isScheduled = false
   #isDraining = false
 
-  constructor(onError: (error: unknown, event: RequestEvent) => void) {
+  constructor(queue: Pick<EventQueue, 'add' | 'drain'>, onError: (error: unknown, event: RequestEvent) => void) {
+    this.#queue = queue
     this.#onError = onError
   }
 
@@ -29,19 +35,26 @@ export class RequestRing {
    * of the processor.
    */
   readonly add = (event: RequestEvent): void => {
-    if (this.#waiting >= MAX_WAITING) this.drain()
+    if (this.#waiting >= MAX_WAITING) this.endTurn()
     const slot = this.#slots[this.#next] ?? new RequestRecord()
     this.#slots[this.#next] = slot
     copyRequest(event, slot)
     this.#next = (this.#next + 1) % RING_SIZE
     this.#waiting += 1
+    this.#queue.add('request', slot)
     if (this.#isScheduled) return
     this.#isScheduled = true
-    setImmediate(this.drain)
+    setImmediate(this.endTurn)
   }
 
-  /** Calls the listeners for the requests that have ended. Everything that reads what a listener has counted calls this first. */
-  readonly drain = (): void => {
+  /** Passes the requests that have ended to all listeners. Everything that reads what a listener has counted calls this first. */
+  drain(): void {
+    this.endTurn()
+    this.#queue.drain()
+  }
+
+  /** Passes them to the listeners that get them at the end of the turn. */
+  readonly endTurn = (): void => {
     // A listener may write to the log, which drains first.
     if (this.#isDraining) return
     this.#isDraining = true

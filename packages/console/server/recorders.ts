@@ -48,5 +48,9 @@ export function createRecorders({ name, cluster, events, report }: EdgeView): Re
     traffic.stop()
     history.stop()
   }
-  return { traffic, tail, records, joins, history, costs, recordStages, close }
+  const read: Recorders['history']['read'] = (query) => {
+    requests.drain()
+    return history.read(query)
+  }
+  return { traffic, tail, records, joins, history: { read }, costs, recordStages, close }
 }

@@ -103,9 +103,9 @@ export class RequestRecords implements Required<Pick<EventListeners, 'request' |
     this.#onEnd?.(event, record)
   }
 
-  nodeCall(event: NodeCallEvent): void {
+  nodeCall(event: NodeCallEvent, at = this.#elapsed()): void {
     const record = this.#recordOf(event.requestId)
-    this.#addItem(record, record.calls, { at: this.#elapsed(), event })
+    this.#addItem(record, record.calls, { at, event })
   }
 
   join(event: JoinEvent): void {

@@ -123,12 +123,12 @@ export function createTraffic({ totals, requests, clock = systemClock.elapsed }:
   return {
     sample,
     stop: () => clearInterval(timer),
-    nodeCall(call) {
+    nodeCall(call, at = clock()) {
       // The call of a client that has disconnected shows nothing about the node.
       if (!wasSent(call) || call.fault === 'cancelled') return
       const window = nodes.get(call.node) ?? new NodeWindow()
       nodes.set(call.node, window)
-      window.add(clock(), call)
+      window.add(at, call)
     },
     cache(event) {
       if (event.kind !== 'verified' || event.outcome === 'inconclusive') return
@@ -154,7 +154,10 @@ export function createTraffic({ totals, requests, clock = systemClock.elapsed }:
       const divergence = divergences.get(name)
       return { ...totals.group(name), ...(divergence && { divergence }) }
     },
-    node: (name) => (nodes.get(name) ?? new NodeWindow()).read(clock()),
+    node: (name) => {
+      requests.drain()
+      return (nodes.get(name) ?? new NodeWindow()).read(clock())
+    },
   }
 }
 
@@ -250,8 +253,8 @@ export interface RecentJoins extends Required<Pick<EventListeners, 'join'>> {
 export function createRecentJoins(clock: () => number = systemClock.elapsed): RecentJoins {
   const joins: { readonly at: number; readonly event: JoinEvent }[] = []
   return {
-    join(event) {
-      joins.unshift({ at: clock(), event })
+    join(event, at = clock()) {
+      joins.unshift({ at, event })
       if (joins.length > MAX_JOINS) joins.pop()
     },
     last: () => joins.map(({ at, event }) => joinedResponseOf(event, clock() - at)),

@@ -11,7 +11,7 @@ import { type LabelValue, ReadHistogram } from './read-histogram.ts'
 import { type EventSeries, eventSeries, type MetricsSources, type StateSeries, stateSeries } from './table.ts'
 
 interface MetricsOptions extends MetricsSources {
-  readonly events: Pick<EdgeEvents, 'on' | 'requests'>
+  readonly events: Pick<EdgeEvents, 'collect' | 'requests'>
 }
 
 export interface Metrics {
@@ -29,7 +29,7 @@ export function createMetrics({ events, ...sources }: MetricsOptions): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLING_MS })
   for (const row of stateSeries) if (row.when?.(sources) !== false) registerStateSeries(registry, row, sources)
-  const off = events.on(createCounters(registry, sources))
+  const off = events.collect(createCounters(registry, sources))
   return {
     contentType: registry.contentType,
     text: async () => {

@@ -13,8 +13,10 @@ function request(at: number): RequestEvent {
   return { ...requestEvent(), ...Object.fromEntries(values), at, requestId: `id ${at}` }
 }
 
+const NO_QUEUE = { add: () => undefined, drain: () => undefined }
+
 const newRing = () =>
-  new RequestRing((error) => {
+  new RequestRing(NO_QUEUE, (error) => {
     throw error
   })
 
@@ -94,7 +96,7 @@ t.test('no request is lost when more of them end in one turn than may wait, or t
 
 t.test('an error of a listener is reported with its request, and ends nothing', async (t) => {
   const reported: unknown[] = []
-  const ring = new RequestRing((error, { at }) => void reported.push([String(error), at]))
+  const ring = new RequestRing(NO_QUEUE, (error, { at }) => void reported.push([String(error), at]))
   const seen: number[] = []
   ring.on(({ at }) => {
     if (at === 1) throw new TypeError('the metrics failed')
