@@ -27,6 +27,15 @@ export class RecentlyUsed<Value> {
     return old
   }
 
+  /** Returns the value of the key. If there is none, creates it and stores it. */
+  getOrCreate(key: string, create: (key: string) => Value): Value {
+    const known = this.get(key)
+    if (known !== undefined) return known
+    const created = create(key)
+    this.set(key, created)
+    return created
+  }
+
   set(key: string, value: Value): void {
     if (this.#young.size >= this.#maxPerGeneration) this.beginGeneration()
     this.#young.set(key, value)

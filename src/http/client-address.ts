@@ -116,12 +116,9 @@ export function rangeCheck(ranges: readonly string[]): (address: string) => bool
   }
   // A BlockList makes an object for each check, and requests come from few proxies.
   const checked = new RecentlyUsed<boolean>(MAX_CHECKED_ADDRESSES)
-  return (address) => {
-    const known = checked.get(address)
-    if (known !== undefined) return known
+  const isInside = (address: string): boolean => {
     const family = isIP(address) === 4 ? 'ipv4' : 'ipv6'
-    const isInside = isIP(address) !== 0 && lists[family].check(address, family)
-    checked.set(address, isInside)
-    return isInside
+    return isIP(address) !== 0 && lists[family].check(address, family)
   }
+  return (address) => checked.getOrCreate(address, isInside)
 }

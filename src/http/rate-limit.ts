@@ -158,12 +158,6 @@ const networks = new RecentlyUsed<string>(MAX_IN_USE)
 
 /** Returns what is counted as one client: an IPv4 address, or the IPv6 network of 64 bits that one client owns. */
 export function networkOf(clientAddress: string): string {
-  if (!clientAddress.includes(':')) return clientAddress
-  let network = networks.get(clientAddress)
-  if (network === undefined) {
-    // Parsing costs half as much as a hit.
-    network = normalizeIP(clientAddress)
-    networks.set(clientAddress, network)
-  }
-  return network
+  // Parsing costs half as much as a hit.
+  return clientAddress.includes(':') ? networks.getOrCreate(clientAddress, normalizeIP) : clientAddress
 }

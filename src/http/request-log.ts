@@ -43,10 +43,10 @@ interface LogLines {
  * prepared parts: to serialise the fields takes several times as long.
  */
 export function requestLog({ log, logTo }: LogLines): RequestEventListener {
-  const { requestText, callerText } = preparedTexts()
+  const { requestText, quote } = preparedTexts()
   let start = { time: 0, text: '' }
   return (event) => {
-    const { message, at, method, sentMethod, status, caller, traceId, isOfListener } = event
+    const { message, at, method, sentMethod, status, caller, client, traceId, isOfListener } = event
     if (message === undefined || !log.isLevelEnabled('info')) return
     const isCompleted = message === COMPLETED && method === sentMethod && status !== 0
     // Each field of a completed request of a known caller, and no other one.
@@ -56,7 +56,8 @@ export function requestLog({ log, logTo }: LogLines): RequestEventListener {
       return
     }
     if (start.time !== at) start = { time: at, text: `{"level":"info","time":"${isoTime(at)}","reqId":"` }
-    logTo.write(start.text + event.requestId + requestText(event) + tenths(event.ms) + callerText(event))
+    const end = `,"caller":${quote(caller)},"client":${quote(client)},"msg":"${COMPLETED}"}\n`
+    logTo.write(start.text + event.requestId + requestText(event) + tenths(event.ms) + end)
   }
 }
 
@@ -70,12 +71,11 @@ function isoTime(at: number): string {
 }
 
 type RequestFields = Pick<RequestEvent, 'method' | 'route' | 'status'>
-type CallerFields = Pick<RequestEvent, 'caller' | 'client'>
 
-/** The parts of lines, remembered by route and by caller. */
+/** The parts of lines, remembered by route and by text. */
 function preparedTexts() {
   const requests = new RecentlyUsed<RequestFields & { readonly text: string }>(MAX_IN_USE)
-  const callers = new RecentlyUsed<CallerFields & { readonly text: string }>(MAX_IN_USE)
+  const quoted = new RecentlyUsed<string>(MAX_IN_USE)
   const requestText = ({ method, route, status }: RequestFields): string => {
     const last = requests.get(route)
     if (last?.status === status && last.method === method) return last.text
@@ -83,12 +83,6 @@ function preparedTexts() {
     requests.set(route, { method, route, status, text })
     return text
   }
-  const callerText = ({ caller = '', client }: CallerFields): string => {
-    const last = callers.get(caller)
-    if (last?.client === client) return last.text
-    const text = `,"caller":${JSON.stringify(caller)},"client":${JSON.stringify(client)},"msg":"${COMPLETED}"}\n`
-    callers.set(caller, { caller, client, text })
-    return text
-  }
-  return { requestText, callerText }
+  const quote = (text: string): string => quoted.getOrCreate(text, JSON.stringify)
+  return { requestText, quote }
 }
