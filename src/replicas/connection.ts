@@ -5,6 +5,7 @@ import { withTimeout } from '../core/timing.ts'
 import { createClient, type RedisClient, startReplyTimer } from './client.ts'
 import type { RedisConnectionOptions, RedisTimes } from './options.ts'
 import type { Script } from './scripts.ts'
+import { TurnEnd } from './turn-end.ts'
 
 /** The outcome of a command: commands never reject. */
 export type RedisReply<Value> =
@@ -24,21 +25,27 @@ export class RedisConnection {
   readonly #events: NodeJS.EventEmitter
   readonly #onStep: ((step: RedisStepEvent) => void) | undefined
   readonly #onError: (error: unknown) => void
+  readonly #turnEnd: TurnEnd
   #lastError = 'not connected'
   #connectedAt = 0
 
-  /** `onStep`: called after each command. `onError`: called with each error that Redis replies. */
+  /**
+   * `onStep`: called after each command. `onError`: called with each error that Redis replies. `turnEnd`: of all connections
+   * of the replica.
+   */
   constructor(
     target: RedisConnectionOptions,
     times: RedisTimes,
     onStep?: (step: RedisStepEvent) => void,
     onError: (error: unknown) => void = () => {},
+    turnEnd = new TurnEnd(),
   ) {
     const client = createClient(target, times)
     this.client = client
     this.#events = client
     this.#onStep = onStep
     this.#onError = onError
+    this.#turnEnd = turnEnd
     this.#events.on('error', (error: Error) => {
       this.#lastError = error.message
     })
@@ -80,7 +87,7 @@ export class RedisConnection {
       this.#onStep?.({ outcome: 'unreachable', ms: 0 })
       return Promise.resolve({ ok: false, error: this.lastError })
     }
-    if (this.client instanceof Redis) writeTogether(this.client)
+    if (this.client instanceof Redis && this.client.stream !== undefined) this.#turnEnd.writeOnce(this.client.stream)
     // Cluster and Redis have the same commands, but the compiler cannot unite their overloads.
     return this.#replyOf(run(this.client as Redis), ms)
   }
@@ -142,11 +149,4 @@ export class RedisConnection {
   close(): void {
     this.client.disconnect()
   }
-}
-
-/** The commands of one turn of the event loop are one write: each write costs more than a command. */
-function writeTogether({ stream }: Redis): void {
-  if (stream === undefined || stream.writableCorked > 0) return
-  stream.cork()
-  setImmediate(() => stream.uncork())
 }

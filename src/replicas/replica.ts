@@ -16,6 +16,7 @@ import {
   redisKeys,
 } from './options.ts'
 import { NOW, script } from './scripts.ts'
+import { TurnEnd } from './turn-end.ts'
 import { WrongTypes } from './wrong-types.ts'
 
 export interface RedisReplicaOptions {
@@ -80,6 +81,7 @@ export class RedisReplica {
   /** Entries, index pages and descriptions: a large one must not delay the commands. */
   readonly bodies: RedisConnection
   readonly heartbeat: Heartbeat
+  readonly turnEnd = new TurnEnd()
   /** Repairs or reports keys that another program has replaced. */
   readonly wrongTypes: WrongTypes
   readonly #subscriber: RedisConnection
@@ -92,7 +94,7 @@ export class RedisReplica {
     this.times = times
     this.elapsed = options.elapsed ?? (() => performance.now())
     const onError = (error: unknown) => this.wrongTypes.take(error)
-    const connection = () => new RedisConnection(options.redis, times, options.onStep, onError)
+    const connection = () => new RedisConnection(options.redis, times, options.onStep, onError, this.turnEnd)
     this.commands = connection()
     this.bodies = connection()
     this.#subscriber = connection()

@@ -1,4 +1,4 @@
-/** Lookups in Redis: one round trip for all equal lookups of one turn of the event loop. */
+/** Lookups in Redis: one round trip for all lookups of one turn of the event loop. */
 
 import type { Tag } from '../../contracts/endpoint.ts'
 import type { Lookup } from '../../core/stored-response.ts'
@@ -19,9 +19,15 @@ interface TierLookup {
   readonly entry?: LocalEntry | undefined
 }
 
+interface UnsentLookup {
+  readonly found: Promise<TierLookup>
+  readonly send: () => void
+}
+
 export class RedisLookups {
   readonly #options: RedisLookupsOptions
-  readonly #unsent = new Map<string, Promise<TierLookup>>()
+  /** Those that have arrived in this turn. */
+  readonly #unsent = new Map<string, UnsentLookup>()
 
   constructor(options: RedisLookupsOptions) {
     this.#options = options
@@ -33,16 +39,24 @@ export class RedisLookups {
    * earlier lookup might be older than a write that the later client has seen.
    */
   find(key: string, tags: readonly Tag[]): Promise<TierLookup> {
-    if (!this.#options.replica.heartbeat.isTrusted) return Promise.resolve({ lookup: { kind: 'unavailable' } })
+    const { heartbeat, turnEnd } = this.#options.replica
+    if (!heartbeat.isTrusted) return Promise.resolve({ lookup: { kind: 'unavailable' } })
     const name = `${key} ${tags.join(' ')}`
-    const unsent = this.#unsent.get(name)
-    if (unsent !== undefined) return unsent
-    const lookup = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
-      this.#unsent.delete(name)
-      return this.#lookupAlone(key, tags)
+    const equal = this.#unsent.get(name)
+    if (equal !== undefined) return equal.found
+    if (this.#unsent.size === 0) turnEnd.add(() => this.#sendAll())
+    let send = () => {}
+    const found = new Promise<TierLookup>((resolve) => {
+      send = () => resolve(this.#lookupAlone(key, tags))
     })
-    this.#unsent.set(name, lookup)
-    return lookup
+    this.#unsent.set(name, { found, send })
+    return found
+  }
+
+  #sendAll(): void {
+    const lookups = [...this.#unsent.values()]
+    this.#unsent.clear()
+    for (const { send } of lookups) send()
   }
 
   async #lookupAlone(key: string, tags: readonly Tag[]): Promise<TierLookup> {

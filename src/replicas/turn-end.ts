@@ -1,0 +1,41 @@
+/** The end of a turn of the event loop, at which the commands to Redis of all requests of the turn are sent together. */
+import type { Writable } from 'node:stream'
+
+export class TurnEnd {
+  #batches: (() => void)[] = []
+  #streams: Writable[] = []
+  #isScheduled = false
+
+  /** Calls `send` when all requests of this turn have arrived. What it sends is in the writes of this turn. */
+  add(send: () => void): void {
+    this.#batches.push(send)
+    this.#schedule()
+  }
+
+  /** What is written to the stream in this turn is one write: each write costs more than a command. */
+  writeOnce(stream: Writable): void {
+    if (stream.writableCorked > 0) return
+    stream.cork()
+    this.#streams.push(stream)
+    this.#schedule()
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(() => this.#end())
+  }
+
+  #end(): void {
+    try {
+      // A batch may add another one.
+      for (let at = 0; at < this.#batches.length; at += 1) this.#batches[at]?.()
+    } finally {
+      const streams = this.#streams
+      this.#batches = []
+      this.#streams = []
+      this.#isScheduled = false
+      for (const stream of streams) stream.uncork()
+    }
+  }
+}
