@@ -17,23 +17,34 @@ import { RememberedRows } from './index-rows.ts'
 import { type LocalEntry, measuresOf } from './local-entries.ts'
 
 /**
- * Adds a row and removes up to 64 that have expired. KEYS (of one group): keys by expiry, rows, hits. ARGV: key, row,
- * milliseconds until it expires. The three keys expire with their last row.
+ * Adds rows and removes up to 128 that have expired. KEYS (of one group): keys by expiry, rows, hits. ARGV: key, row, and
+ * milliseconds until it expires, of each. The three keys expire with their last row.
  */
-const ADD_ROW = script(
+const ADD_ROWS = script(
   NOW,
   `
-local old = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, 64)
+local old = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, 128)
 if #old > 0 then
   redis.call('ZREM', KEYS[1], unpack(old))
   redis.call('HDEL', KEYS[2], unpack(old))
   redis.call('HDEL', KEYS[3], unpack(old))
 end
-redis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[1])
-redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
-redis.call('HSET', KEYS[3], ARGV[1], 0)
+local expiries, rows, hits, longest = {}, {}, {}, 0
+for at = 1, #ARGV, 3 do
+  local key, left = ARGV[at], tonumber(ARGV[at + 2])
+  expiries[#expiries + 1] = now + left
+  expiries[#expiries + 1] = key
+  rows[#rows + 1] = key
+  rows[#rows + 1] = ARGV[at + 1]
+  hits[#hits + 1] = key
+  hits[#hits + 1] = 0
+  longest = math.max(longest, left)
+end
+redis.call('ZADD', KEYS[1], unpack(expiries))
+redis.call('HSET', KEYS[2], unpack(rows))
+redis.call('HSET', KEYS[3], unpack(hits))
 for at = 1, 3 do
-  if redis.call('PTTL', KEYS[at]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[at], ARGV[3]) end
+  if redis.call('PTTL', KEYS[at]) < longest then redis.call('PEXPIRE', KEYS[at], longest) end
 end
 return 1`,
 )
@@ -58,6 +69,7 @@ interface ResponseIndexOptions {
 }
 
 const HITS_PER_COMMAND = 64
+const ROWS_PER_COMMAND = 64
 /** Something else may remove the set of groups. */
 const GROUP_INTERVAL_MS = 1000
 /** Keys of one command that removes rows. */
@@ -65,10 +77,18 @@ const KEYS_PER_REMOVAL = 256
 /** Keys with new hits beyond which the counts are written at once. */
 const MAX_COUNTED_KEYS = 5000
 
+/** Rows that were added in this turn of the event loop. `written`: when Redis has them. */
+interface NewRows {
+  readonly args: (string | number | Buffer)[]
+  readonly written: Promise<unknown>
+}
+
 export class ResponseIndex {
   readonly #options: ResponseIndexOptions
   /** New hits, by group and key. */
   readonly #hits = new Map<string, Map<string, number>>()
+  /** By group. */
+  readonly #newRows = new Map<string, NewRows>()
   readonly #timer: NodeJS.Timeout
   readonly #remembered: RememberedRows
   #countedKeys = 0
@@ -89,16 +109,31 @@ export class ResponseIndex {
     if (info === undefined) return
     const { size, fetchTime: cost, lifetime } = measuresOf(entry)
     const { replica, codec } = this.#options
-    const { bodies, times, elapsed } = replica
-    const left = Math.floor(lifetime - (elapsed() - fetchedAt))
+    const left = Math.floor(lifetime - (replica.elapsed() - fetchedAt))
     if (left < 1) return
     // The field names of version 0.1.0: replicas of both versions share the index.
     const head = { listed: info, generation, epochs, whole: lifetime, size, cost }
     const row = codec.encodeHead(`row:${key}`, head)
-    await Promise.all([
-      this.#addGroup(generation, info.group),
-      bodies.runScript(ADD_ROW, redisKeys.index(info.group), [key, row, left], times.bulkTimeout),
-    ])
+    await Promise.all([this.#addGroup(generation, info.group), this.#addRow(info.group, [key, row, left])])
+  }
+
+  #addRow(group: string, row: readonly [key: string, row: Buffer, left: number]): Promise<unknown> {
+    const { turnEnd } = this.#options.replica
+    let rows = this.#newRows.get(group)
+    if (rows === undefined || rows.args.length >= row.length * ROWS_PER_COMMAND) {
+      const args: NewRows['args'] = []
+      const written = new Promise((resolve) => turnEnd.add(() => resolve(this.#writeRows(group, args))))
+      rows = { args, written }
+      this.#newRows.set(group, rows)
+    }
+    rows.args.push(...row)
+    return rows.written
+  }
+
+  #writeRows(group: string, args: NewRows['args']): Promise<unknown> {
+    const { bodies, times } = this.#options.replica
+    if (this.#newRows.get(group)?.args === args) this.#newRows.delete(group)
+    return bodies.runScript(ADD_ROWS, redisKeys.index(group), args, times.bulkTimeout)
   }
 
   /** Not for each response: the set of groups hardly ever changes. A new generation has none. */

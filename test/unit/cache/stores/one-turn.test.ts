@@ -2,6 +2,7 @@
 import t from 'tap'
 import { startRedis } from '../../../support/redis.ts'
 import { type RecordedCommand, recordCommands } from '../../../support/redis-monitor.ts'
+import { entry, epochsOf } from './contract.ts'
 import { replica, steady } from './replicas.ts'
 
 const redis = await startRedis()
@@ -58,4 +59,21 @@ t.test('more tags than a command takes are read with several', async (t) => {
   )
   t.ok(reads.length >= 4 && reads.length <= 8, `${reads.length} commands`)
   t.ok(Math.max(...reads.map(({ words }) => words.length)) <= 508)
+})
+
+t.test('the rows of responses that are stored in one turn are one command, and all are listed', async (t) => {
+  const { store } = await replica(t, redis, { times: steady })
+  const epochs = await Promise.all(keys.map((key) => epochsOf(store, key, tagsOf(key))))
+  const commands = await recordCommands(redis.port, () =>
+    Promise.all(
+      keys.map((key, at) => {
+        const known = epochs[at]
+        if (known === undefined) throw new Error(key)
+        return store.store(entry(key, known, { key, tags: tagsOf(key) }))
+      }),
+    ),
+  )
+  t.equal(count(commands, 'evalsha', /^edge:i:\{agents\}$/), 1)
+  t.equal(count(commands, 'set', /^edge:c:/), COUNT)
+  t.strictSame((await store.list('agents')).map(({ key }) => key).sort(), [...keys].sort())
 })
