@@ -40,8 +40,7 @@ export async function fetchOverReplicas(
       let storing: Promise<void> | 'done' | undefined
       try {
         if (found !== undefined) return found
-        // Replicas that wait for the lock look the response up when it is released: behind the response, in one write.
-        const fetched = await callNodes(ports, next, context, lookup, () => void lock.release())
+        const fetched = await callNodes(ports, next, context, lookup, lock)
         storing = fetched.storing
         return await awaitStore(fetched)
       } finally {

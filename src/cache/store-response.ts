@@ -15,6 +15,7 @@ import { type Lookup, StoredForms, type StoredRead } from '../core/stored-respon
 import { withTimeout } from '../core/timing.ts'
 import { staleRuleOf, staleTimesOf } from './lifetimes.ts'
 import type { CachePorts, FetchResult, ReadContext } from './read-context.ts'
+import type { HeldLock } from './stores/contract.ts'
 import type { StaleTimes } from './stores/local-entries.ts'
 
 /**
@@ -52,14 +53,14 @@ interface NewResponse {
   /** It is stored for this replica alone. Absent: for all. */
   readonly isLocal?: boolean
   /** As of a `NewEntry`. */
-  readonly onSent?: (() => void) | undefined
+  readonly lock?: HeldLock | undefined
 }
 
 /** Stores a response if it may be stored, under the epochs of the lookup. */
 export async function storeResponse(
   ports: CachePorts,
   context: ReadContext,
-  { lookup, response, fetchTime, isLocal = false, onSent }: NewResponse,
+  { lookup, response, fetchTime, isLocal = false, lock }: NewResponse,
 ): Promise<Fetched> {
   const { policy, key, tags, info } = context.target
   const epochs = lookup.kind === 'unavailable' || lookup.epochs.fenced ? undefined : lookup.epochs
@@ -76,8 +77,8 @@ export async function storeResponse(
   const stored = await storedOf(response, { ...times, ttl: age + freshFor, fetchTime, clusterStatus })
   const result = { kind: 'cacheable', response, entry: { response: stored, age } } as const
   if (epochs === undefined || freshFor <= 0) return { result }
-  const entry = { key, tags, epochs, stored, initialAge, info, isLocal }
-  return { result, storing: ports.store.store(onSent === undefined ? entry : { ...entry, onSent }) ?? 'done' }
+  const storing = ports.store.store({ key, tags, epochs, stored, initialAge, info, isLocal, lock })
+  return { result, storing: storing ?? 'done' }
 }
 
 type ReadTimes = StaleTimes & Pick<StoredRead, 'ttl' | 'fetchTime' | 'clusterStatus'>

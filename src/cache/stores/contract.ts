@@ -19,8 +19,8 @@ export interface NewEntry<Of extends StoredBytes = StoredRead, Key extends strin
   readonly info?: StoredResponseInfo
   /** For this replica alone: they were fetched while Redis was unreachable. */
   readonly isLocal?: boolean
-  /** Called when they are sent to the other replicas: what is sent from now on reaches these later. */
-  readonly onSent?: () => void
+  /** The fetch lock under which they were fetched. It is released behind them: replicas that wait for it look them up then. */
+  readonly lock?: HeldLock | undefined
 }
 
 /** Bytes of any kind that all replicas find until they expire, or a write to one of their tags begins. */
@@ -32,13 +32,20 @@ export interface EpochStore<Of extends StoredBytes = StoredBytes, Key extends st
   store(entry: NewEntry<Of, Key>): Promise<void> | undefined
 }
 
-/**
- * A lock that one replica at a time holds. `settled` resolves when the holder has released it or died. `isMissing`, of a fetch
- * lock: nothing is stored under its key, and the epochs were read a moment ago, so a lookup would find the same.
- */
-export type Lock =
-  | { readonly held: true; readonly isMissing?: boolean; release(): Promise<void> }
-  | { readonly held: false; readonly settled: Promise<void> }
+/** A lock that one replica at a time holds. `settled` resolves when the holder has released it or died. */
+export type Lock = HeldLock | { readonly held: false; readonly settled: Promise<void> }
+
+export interface HeldLock {
+  readonly held: true
+  /** Of a fetch lock: nothing is stored under its key, and the epochs were read a moment ago, so a lookup would find the same. */
+  readonly isMissing?: boolean
+  release(): Promise<void>
+  /**
+   * In one command, publishes a message and releases the lock. Resolves with whether Redis has done both; `undefined`: the lock was
+   * released before. Absent: the lock is not in Redis.
+   */
+  releaseBehind?(channel: string, message: string): Promise<boolean> | undefined
+}
 
 /** One write of a name for all replicas. `lease`: milliseconds after which a holder that did not renew the lock is dead. */
 export type AcquireWriteLock = (name: string, lease: number) => Promise<Lock>

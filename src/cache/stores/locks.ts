@@ -14,10 +14,10 @@ const RENEW_LOCK = script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])`)
 
-/** KEYS: lock. ARGV: token, channel, name of the lock. */
+/** KEYS: lock. ARGV: token, pairs of channel and message. */
 const RELEASE_LOCK = script(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
-redis.call('PUBLISH', ARGV[2], ARGV[3])
+for at = 2, #ARGV, 2 do redis.call('PUBLISH', ARGV[at], ARGV[at + 1]) end
 return 1`)
 
 /** Upper limit of the pause between two checks whether a lock still exists, in milliseconds. */
@@ -92,19 +92,18 @@ export class Locks {
     const timer = setInterval(() => void renew(), lease / 3)
     timer.unref()
     this.#renewals.add(timer)
-    return {
-      held: true,
-      isMissing,
-      release: async () => {
-        clearInterval(timer)
-        if (this.#renewals.delete(timer)) await this.#release(name, token)
-      },
+    const releaseOnce = (...message: readonly string[]) => {
+      clearInterval(timer)
+      return this.#renewals.delete(timer) ? this.#release(name, token, message) : undefined
     }
+    return { held: true, isMissing, release: async () => void (await releaseOnce()), releaseBehind: releaseOnce }
   }
 
-  async #release(name: string, token: string): Promise<void> {
-    const args = [token, redisChannels.lockReleases, name]
-    await this.#connection.runScript(RELEASE_LOCK, [redisKeys.lock(name)], args, this.#replica.times.bulkTimeout)
+  /** `message`: a channel and a message to be published before the release, if any. */
+  async #release(name: string, token: string, message: readonly string[] = []): Promise<boolean> {
+    const args = [token, ...message, redisChannels.lockReleases, name]
+    const { bulkTimeout } = this.#replica.times
+    return (await this.#connection.runScript(RELEASE_LOCK, [redisKeys.lock(name)], args, bulkTimeout)).ok
   }
 
   /** Calls `end` when the lock is gone: the message may be lost, and a holder whose process ended sends none. */

@@ -5,7 +5,7 @@ import { STORED_FIELDS, StoredForms, type StoredKind, type StoredTimes } from '.
 import { isObject, isStringArray } from '../../core/values.ts'
 import { type OnStoreEvent, redisChannels, redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
-import type { BytesKey, SharedParts } from './contract.ts'
+import type { BytesKey, HeldLock, SharedParts } from './contract.ts'
 import type { DecodedEntry, EntryCodec } from './entry-codec.ts'
 import { areEqual, type LocalEntry, storageLifetime } from './local-entries.ts'
 
@@ -52,10 +52,10 @@ export class RedisEntries {
 
   /**
    * Returns whether Redis stored the entry, or one that was written later. Older entries in other local tiers are valid, but a
-   * client that read the newer one must not read the older one: the other replicas get the key behind the entry. `onSent`: as
+   * client that read the newer one must not read the older one: the other replicas get the key behind the entry. `lock`: as
    * of a `NewEntry`.
    */
-  async set(key: string, entry: LocalEntry, onSent?: () => void): Promise<boolean> {
+  async set(key: string, entry: LocalEntry, lock?: HeldLock): Promise<boolean> {
     const until = entry.fetchedAt + storageLifetime(entry.stored)
     const isNewest = () => this.#written.get(key) === entry
     this.#written.set(key, entry)
@@ -63,7 +63,7 @@ export class RedisEntries {
       const name = redisKeys.entry(key)
       // A long entry takes longer to encode than a short one that replaces it.
       const bytes = await this.#options.codec.encode(name, encodeHead(entry), entry.stored.body)
-      return isNewest() ? await writeValue(this.#options, name, bytes, until, { key, onSent }) : true
+      return isNewest() ? await writeValue(this.#options, name, bytes, until, { key, lock }) : true
     } finally {
       if (isNewest()) this.#written.delete(key)
     }
@@ -84,7 +84,7 @@ async function writeValue(
   name: string,
   bytes: Buffer,
   until: number,
-  entry?: { readonly key: string; readonly onSent: (() => void) | undefined },
+  entry?: { readonly key: string; readonly lock: HeldLock | undefined },
 ): Promise<boolean> {
   const left = Math.floor(until - elapsed())
   if (left < 1) return false
@@ -92,12 +92,14 @@ async function writeValue(
     const storing = client.set(name, bytes, 'PX', left)
     // Servers of a Redis Cluster do not keep the order.
     if (client.isCluster) await storing
-    const publishing = entry && client.publish(redisChannels.replacements, `${id} ${entry.key}`)
-    entry?.onSent?.()
-    await Promise.all([storing, publishing])
+    if (entry === undefined) return storing.then(() => true)
+    const message = [redisChannels.replacements, `${id} ${entry.key}`] as const
+    const publishing = entry.lock?.releaseBehind?.(...message) ?? client.publish(...message).then(() => true)
+    const [, isPublished] = await Promise.all([storing, publishing])
+    return isPublished
   })
   if (!reply.ok && reply.error.startsWith('OOM')) onEvent('full', reply.error)
-  return reply.ok
+  return reply.ok && reply.value
 }
 
 function reportCorrupt(onEvent: OnStoreEvent): undefined {
