@@ -124,12 +124,17 @@ function* eventsOf(commands: readonly RecordedCommand[]): Generator<TraceEvent> 
     // A script that Redis does not know is sent again as a whole: only what calls commands has run.
     if (!isScript(words) || !commands[index + 1]?.isFromScript) continue
     const args = words.slice(4)
-    const key = /^agent:(\d+)$/.exec(args.find((tag) => /^agent:\d+$/.test(tag)) ?? '')?.[1]
     if (args[1]?.startsWith(TO_REPLICA)) yield { kind: 'heartbeat', at, replica: args[2] ?? '', lease: Number(args[3]) }
     else if (args[1] === `${HASH}:raised`) {
       const change = parse(args[3]) as EpochChange
       yield { kind: 'change', at, writer: args[2] ?? '', change, sequence: sequenceAfter(commands, index) }
-    } else if (key !== undefined) yield { kind: 'lookup', at, replica: replicaAt.get(from) ?? '', key }
+    } else {
+      // One command reads the epochs of all lookups of a turn.
+      for (const tag of args) {
+        const key = /^agent:(\d+)$/.exec(tag)?.[1]
+        if (key !== undefined) yield { kind: 'lookup', at, replica: replicaAt.get(from) ?? '', key }
+      }
+    }
   }
 }
 
