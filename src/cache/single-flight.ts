@@ -3,7 +3,11 @@ import { Cancellation } from '../core/cancellation.ts'
 import { AbandonedError } from '../core/presence.ts'
 import type { RequestClient } from '../core/request.ts'
 import { withTimeout } from '../core/timing.ts'
+import { waitForTurn } from '../core/turns.ts'
 import { SharedPresence } from './shared-presence.ts'
+
+/** What a caller does with the result until it waits again. Thousands of callers may share one result. */
+const FOLLOWER_MS = 0.1
 
 /**
  * The work has a client of its own. Its signal is aborted when the last caller has aborted and the result is not stored,
@@ -76,7 +80,10 @@ export class SingleFlight<T> {
 
   async #follow(flight: Flight<T>, client: RequestClient, joinAgain: () => Promise<Shared<T>>): Promise<Shared<T>> {
     try {
-      return { value: await flight.join(client), collapsed: true }
+      const value = await flight.join(client)
+      const turn = waitForTurn(FOLLOWER_MS)
+      if (turn !== undefined) await turn
+      return { value, collapsed: true }
     } catch (error) {
       // The client may have joined at the moment at which the flight was abandoned.
       const isOfOthers = error instanceof AbandonedError ? isConnected(client) : this.#isOfStarter(error)

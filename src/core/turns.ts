@@ -6,15 +6,6 @@
  */
 
 /** Milliseconds of work in one turn. */
-
-/**
- * Distributes all long work over turns of the event loop, so that other events are served in between. All work shares the
- * time of a turn: rows that are merged, queried or listed, JSON that is parsed or printed, chunks that are received,
- * uploads that are checked. A turn is over when this time has passed. It exceeds the time by one piece of work, and
- * pieces are chosen to take about a millisecond: with 100,000 rows, no turn takes 20 ms.
- */
-
-/** Milliseconds of work in one turn. */
 const MS_PER_TURN = 3
 /** What a piece of unknown length that has waited is expected to take. */
 const PIECE_MS = 1

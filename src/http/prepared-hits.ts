@@ -10,6 +10,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 import type { EdgeResponse, EnvelopeResponse, StoredOrigin } from '../core/response.ts'
+import { TurnQueue } from '../core/turn-queue.ts'
 import { hasBody } from '../listener/framing.ts'
 import { commonHeaders } from '../representation/headers.ts'
 import { preferencesOf, representCached } from '../representation/represent.ts'
@@ -22,7 +23,7 @@ import { type EventNames, eventNamesOf, eventOfHit } from './request-events.ts'
 /** Longer URLs are not remembered. */
 const MAX_URL_LENGTH = 512
 /** Hits that are answered in one turn of the event loop: some milliseconds of work. */
-const HITS_PER_TURN = 200
+const HITS_PER_TURN = 100
 
 interface PreparedHitOptions {
   readonly settings: () => {
@@ -59,7 +60,7 @@ export class PreparedHits {
   #hits = new RecentlyUsed<PreparedHit>(MAX_IN_USE)
   /** Monotonic milliseconds. */
   #clearedAt = Number.NEGATIVE_INFINITY
-  #waiting: WaitingRequest[] = []
+  readonly #waiting = new TurnQueue<WaitingRequest>(HITS_PER_TURN, (waiting) => this.#answerWaiting(waiting))
   #isOff = false
 
   constructor(options: PreparedHitOptions, authenticator: Authenticator) {
@@ -108,13 +109,10 @@ export class PreparedHits {
       this.#options.settings().listen.cors.origins.length > 0
     )
       next()
-    else if (this.#waiting.push({ hit, request, reply, next }) === 1) setImmediate(this.#answerWaiting)
+    else this.#waiting.add({ hit, request, reply, next })
   }
 
-  readonly #answerWaiting = (): void => {
-    const waiting = this.#waiting
-    this.#waiting = waiting.splice(HITS_PER_TURN)
-    if (this.#waiting.length > 0) setImmediate(this.#answerWaiting)
+  #answerWaiting(waiting: readonly WaitingRequest[]): void {
     for (const { hit, request, reply, next } of waiting) {
       let error: Error | undefined
       try {

@@ -6,6 +6,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net'
 import { replaceClose } from './node-internals.ts'
 import { closeGracefully } from './reject.ts'
+import { mayStartNow, startLater } from './request-starts.ts'
 
 interface Exchange {
   readonly request: IncomingMessage
@@ -45,10 +46,13 @@ export class Connection {
     if (this.#rejectLast !== undefined || !this.socket.writable) {
       request.resume()
       this.#drop(request)
-    } else if (!this.isBusy) {
+    } else if (this.isBusy) {
+      if (this.#queue.push({ request, response }) > this.#options.maxPipelined()) this.socket.destroy()
+    } else if (mayStartNow()) {
       this.#start({ request, response })
-    } else if (this.#queue.push({ request, response }) > this.#options.maxPipelined()) {
-      this.socket.destroy()
+    } else {
+      this.isBusy = true
+      startLater(() => this.#startNext({ request, response }))
     }
   }
 
@@ -94,14 +98,14 @@ export class Connection {
     this.current = undefined
     const next = this.#queue.shift()
     // Each request starts in a new turn of the event loop, so that other connections get their turn.
-    if (next) setImmediate(this.#startNext, next)
+    if (next) startLater(() => this.#startNext(next))
     else if (this.socket.writable) {
       this.isBusy = false
       this.#rejectLast?.()
     }
   }
 
-  readonly #startNext = (next: Exchange): void => {
+  #startNext(next: Exchange): void {
     if (!this.socket.writable) {
       for (const { request } of [next, ...this.#queue.splice(0)]) this.#drop(request)
     } else if (this.#rejectLast !== undefined && !next.request.complete) {
