@@ -52,7 +52,7 @@ export async function buildBase(
   if (config.cache.trial) events.on({ cache: createTrialLog(log) })
   const traces = await buildTraces(settings, log, spanDelay)
   const storeStatus = createStoreStatus(
-    () => replica?.heartbeat.failure,
+    () => replica?.contact.failure,
     () => replica?.wrongTypes.keys ?? [],
   )
   const onStoreEvent: OnStoreEvent = (event, error) => {

@@ -15,6 +15,7 @@ import {
   redisChannels,
   redisKeys,
 } from './options.ts'
+import { RedisContact } from './redis-contact.ts'
 import { NOW, script } from './scripts.ts'
 import { TurnEnd } from './turn-end.ts'
 import { WrongTypes } from './wrong-types.ts'
@@ -80,6 +81,8 @@ export class RedisReplica {
   readonly commands: RedisConnection
   /** Entries, index pages and descriptions: a large one must not delay the commands. */
   readonly bodies: RedisConnection
+  /** Whether this replica may use Redis. */
+  readonly contact: RedisContact
   readonly heartbeat: Heartbeat
   readonly turnEnd = new TurnEnd()
   /** Repairs or reports keys that another program has replaced. */
@@ -94,24 +97,21 @@ export class RedisReplica {
     this.times = times
     this.elapsed = options.elapsed ?? (() => performance.now())
     const onError = (error: unknown) => this.wrongTypes.take(error)
-    const connection = () => new RedisConnection(options.redis, times, options.onStep, onError, this.turnEnd)
-    this.commands = connection()
-    this.bodies = connection()
-    this.#subscriber = connection()
+    const connect = () => new RedisConnection(options.redis, times, options.onStep, onError, this.turnEnd)
+    this.commands = connect()
+    this.bodies = connect()
+    this.#subscriber = connect()
+    const { commands: connection, elapsed } = this
+    this.contact = new RedisContact({ connection, times, elapsed, onEvent, confirm: () => this.heartbeat.confirm() })
     this.heartbeat = new Heartbeat({
-      connection: this.commands,
+      connection,
+      contact: this.contact,
       replica: this.id,
       times,
-      elapsed: this.elapsed,
-      onEvent,
+      elapsed,
       onSilence: () => this.#subscriber.reconnect(),
     })
-    this.wrongTypes = new WrongTypes({
-      connection: this.commands,
-      timeout: times.bulkTimeout,
-      elapsed: this.elapsed,
-      onEvent,
-    })
+    this.wrongTypes = new WrongTypes({ connection, timeout: times.bulkTimeout, elapsed, onEvent })
     this.heartbeat.onBeat(() => this.wrongTypes.recheck())
   }
 

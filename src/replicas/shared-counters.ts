@@ -52,7 +52,7 @@ export class SharedCounters implements Counters {
   }
 
   get isReachable(): boolean {
-    return this.#replica.heartbeat.lostAt === undefined
+    return this.#replica.contact.lostAt === undefined
   }
 
   get weight(): number {
@@ -96,7 +96,7 @@ export class SharedCounters implements Counters {
 
   /** Redis is reachable, and all replicas count there. */
   get #isShared(): boolean {
-    return this.#replica.heartbeat.hasLeases
+    return this.#replica.contact.hasLeases
   }
 
   async #runAll(): Promise<void> {
@@ -111,7 +111,7 @@ export class SharedCounters implements Counters {
 
   /** A change with the same name as one before it continues from the text of that one, so both fail together. */
   async #step(changes: readonly Change[]): Promise<void> {
-    const { commands, heartbeat, times, elapsed } = this.#replica
+    const { commands, contact, times, elapsed } = this.#replica
     const now = this.now()
     const next = new Map<string, string>()
     const drafts = changes.map((change) => {
@@ -130,7 +130,7 @@ export class SharedCounters implements Counters {
       [now, MAX_DEVIATION_MS, ...args],
       times.commandTimeout,
     )
-    heartbeat.reportReply(reply)
+    contact.reportReply(reply)
     if (!reply.ok) {
       for (const change of changes) this.#applyAlone(change)
       return

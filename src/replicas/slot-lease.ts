@@ -5,7 +5,7 @@ import type { RedisReplica } from './replica.ts'
 import { DISTRIBUTE_SLOTS, type DistributionReply, type Lease, leaseOf, noLease } from './slot-script.ts'
 
 interface SlotLeaseOptions {
-  readonly replica: Pick<RedisReplica, 'commands' | 'heartbeat' | 'elapsed' | 'times'>
+  readonly replica: Pick<RedisReplica, 'commands' | 'contact' | 'heartbeat' | 'elapsed' | 'times'>
   /** Name of the node. */
   readonly name: string
   /** Unique over all replicas. */
@@ -38,7 +38,7 @@ export class SlotLease implements NodeSlots {
 
   get usable(): number {
     const { replica, limit } = this.options
-    const { lostAt } = replica.heartbeat
+    const { lostAt } = replica.contact
     const leased = Math.min(this.#leased, limit())
     const since = lostAt ?? this.#failedAt
     if (since === undefined) return this.#isShared ? leased : this.#share
@@ -108,7 +108,7 @@ export class SlotLease implements NodeSlots {
 
   /** Redis is reachable, and the slots of all replicas are known there. */
   get #isShared(): boolean {
-    return this.options.replica.heartbeat.hasLeases
+    return this.options.replica.contact.hasLeases
   }
 
   get #share(): number {
@@ -152,7 +152,7 @@ export class SlotLease implements NodeSlots {
     const sentAt = replica.elapsed()
     const reply = await this.#send(this.#inFlight, Math.max(0, slots - kept), wanted)
     // A step that fails again is no news: each report of a failure causes a heartbeat, which repeats the step.
-    if (reply.ok || this.#failedAt === undefined) replica.heartbeat.reportReply(reply)
+    if (reply.ok || this.#failedAt === undefined) replica.contact.reportReply(reply)
     this.#step = undefined
     this.#failedAt = reply.ok ? undefined : (this.#failedAt ?? sentAt)
     if (reply.ok) this.#lease = leaseOf(reply.value, { until: sentAt + replica.times.lease, wanted, limit: limit() })

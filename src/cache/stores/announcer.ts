@@ -52,7 +52,7 @@ export class Announcer {
    */
   async announce(change: EpochChange, ms: number): Promise<boolean> {
     const { onEvent, replica } = this.#options
-    const { elapsed, times, heartbeat } = replica
+    const { elapsed, times, contact } = replica
     const deadline = elapsed() + ms
     let refusedSince: number | undefined
     for (;;) {
@@ -64,7 +64,7 @@ export class Announcer {
       }
       // A connection that was cut while the reply was awaited is another fault than one that is refused.
       if (elapsed() - sentAt > times.lease) refusedSince = undefined
-      refusedSince ??= heartbeat.refusedSince ?? elapsed()
+      refusedSince ??= contact.refusedSince ?? elapsed()
       const until = reply === TIMED_OUT ? deadline : Math.min(deadline, refusedSince + lastLeaseOf(times))
       const left = until - elapsed()
       if (left <= 0) {
@@ -78,7 +78,7 @@ export class Announcer {
   /** Sends a change once, and waits at most `ms` milliseconds for the reply of BUMP_EPOCHS. */
   async send(change: EpochChange, ms: number): Promise<RedisReply<(string | number)[]>> {
     const { known, replica } = this.#options
-    const { heartbeat } = replica
+    const { contact } = replica
     known.invalidate(change.bump)
     const whole = { fence: [], lift: [], id: '', lease: 0, soft: false, ...change }
     // A node may name half a surrogate pair. cjson rejects it: the script would fail forever.
@@ -86,8 +86,8 @@ export class Announcer {
     const reply = await replica.commands.runScript<(string | number)[]>(BUMP_EPOCHS, [redisKeys.epochs], args, ms)
     // Reads that Redis answered before this script may have ended meanwhile, with older epochs.
     known.invalidate(change.bump)
-    if (reply.ok) heartbeat.observeGeneration(String(reply.value[0]))
-    else heartbeat.reportReply(reply)
+    if (reply.ok) contact.observeGeneration(String(reply.value[0]))
+    else contact.reportReply(reply)
     return reply
   }
 

@@ -95,11 +95,11 @@ export class EpochReader {
 
   /** Returns the reply of READ_EPOCHS. */
   async #replyOf(tags: readonly Tag[]): Promise<readonly (string | number)[] | undefined> {
-    const { commands, heartbeat, times } = this.#replica
+    const { commands, contact, times } = this.#replica
     const [keys, args] = [[redisKeys.epochs], [randomUUID(), ...tags]]
     const reply = await commands.runScript<(string | number)[]>(READ_EPOCHS, keys, args, times.commandTimeout)
-    heartbeat.reportReply(reply)
-    return reply.ok && heartbeat.observeGeneration(String(reply.value[0])) ? reply.value : undefined
+    contact.reportReply(reply)
+    return reply.ok && contact.observeGeneration(String(reply.value[0])) ? reply.value : undefined
   }
 }
 

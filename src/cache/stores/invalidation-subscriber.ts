@@ -73,7 +73,7 @@ export class InvalidationSubscriber {
   #follow(message: Message, step: number): void {
     const { known, onEvent, onPurge, replica } = this.#options
     const sequence = Number(message.q)
-    replica.heartbeat.observeGeneration(message.g)
+    replica.contact.observeGeneration(message.g)
     if (this.#generation !== message.g || this.#sequence === undefined || this.#sequence + step !== sequence) {
       if (this.#generation !== undefined) onEvent('localTierDiscarded')
       known.clear()

@@ -169,12 +169,12 @@ export class Invalidator {
 
   /** Until Redis has what is pending, this replica does not use it for reads. */
   #sendNow(): void {
-    void this.sendPending().then((isSent) => isSent || this.#options.replica.heartbeat.distrust())
+    void this.sendPending().then((isSent) => isSent || this.#options.replica.contact.distrust())
   }
 
   #bumpLater(tags: readonly Tag[]): void {
     this.#addPendingTags(tags)
-    this.#options.replica.heartbeat.distrust()
+    this.#options.replica.contact.distrust()
   }
 
   #addPendingTags(tags: readonly Tag[]): void {

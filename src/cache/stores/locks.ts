@@ -49,8 +49,8 @@ export class Locks {
    * so that there a response that was stored between the two is fetched once more.
    */
   async acquire(name: string, lease: number, entry?: string): Promise<Lock> {
-    const { heartbeat, times } = this.#replica
-    if (!heartbeat.isTrusted) return UNSHARED
+    const { contact, times } = this.#replica
+    if (!contact.isTrusted) return UNSHARED
     // Listen before trying: the lock may be released between the reply and the first listener.
     let end = () => {}
     const ended = new Promise<void>((resolve) => {
@@ -64,7 +64,7 @@ export class Locks {
         entry === undefined ? ENDLESS : client.pttl(entry),
       ]),
     )
-    heartbeat.reportReply(reply)
+    contact.reportReply(reply)
     if (reply.ok && reply.value[0] === null) {
       const checks = this.#checkRegularly(name, end, lease)
       return { held: false, settled: ended.then(() => clearInterval(checks)) }
@@ -108,13 +108,13 @@ export class Locks {
 
   /** Calls `end` when the lock is gone: the message may be lost, and a holder whose process ended sends none. */
   #checkRegularly(name: string, end: () => void, lease: number): NodeJS.Timeout {
-    const { heartbeat, times } = this.#replica
+    const { contact, times } = this.#replica
     const check = async () => {
       // SET does not fail for a value of another type, GET does: it is repaired then, and the wait ends.
       const reply = await this.#connection.send(times.commandTimeout, (client) => client.get(redisKeys.lock(name)))
-      heartbeat.reportReply(reply)
+      contact.reportReply(reply)
       // One slow reply is no evidence about the lock.
-      if (reply.ok ? reply.value !== null : heartbeat.isTrusted) return
+      if (reply.ok ? reply.value !== null : contact.isTrusted) return
       this.#releases.off(eventOf(name), end)
       end()
     }

@@ -39,8 +39,8 @@ export class RedisLookups {
    * earlier lookup might be older than a write that the later client has seen.
    */
   find(key: string, tags: readonly Tag[]): Promise<TierLookup> {
-    const { heartbeat, turnEnd } = this.#options.replica
-    if (!heartbeat.isTrusted) return Promise.resolve({ lookup: { kind: 'unavailable' } })
+    const { contact, turnEnd } = this.#options.replica
+    if (!contact.isTrusted) return Promise.resolve({ lookup: { kind: 'unavailable' } })
     const name = `${key} ${tags.join(' ')}`
     const equal = this.#unsent.get(name)
     if (equal !== undefined) return equal.found
@@ -61,11 +61,11 @@ export class RedisLookups {
 
   async #lookupAlone(key: string, tags: readonly Tag[]): Promise<TierLookup> {
     const { replica, entries } = this.#options
-    const { heartbeat, elapsed } = replica
-    if (!heartbeat.isTrusted) return { lookup: { kind: 'unavailable' } }
+    const { contact, elapsed } = replica
+    if (!contact.isTrusted) return { lookup: { kind: 'unavailable' } }
     const [epochs, entry] = await Promise.all([this.#options.epochs.read(key, tags), entries.get(key)])
     // Checked again: meanwhile a heartbeat may have found that all fences were lost before this lookup.
-    if (epochs === undefined || !heartbeat.isTrusted) return { lookup: { kind: 'unavailable' } }
+    if (epochs === undefined || !contact.isTrusted) return { lookup: { kind: 'unavailable' } }
     const lookup = lookupAt(entry, epochs, elapsed(), false)
     return { lookup, entry: lookup.kind === 'hit' ? entry : undefined }
   }

@@ -94,7 +94,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
         this.#purges += 1
       },
     })
-    replica.heartbeat.recoverWith({
+    replica.contact.recoverWith({
       restore: () => invalidator.sendPending(),
       onGenerationChange: () => {
         known.clear()
@@ -152,8 +152,8 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
 
   readonly store = async (entry: NewEntry<StoredBytes>): Promise<void> => {
     const { key, tags, epochs, isLocal = false, lock } = entry
-    const { heartbeat } = this.#replica
-    if (!isLocal && !heartbeat.isTrusted) return
+    const { contact, heartbeat } = this.#replica
+    if (!isLocal && !contact.isTrusted) return
     const local = toLocalEntry(entry, this.#replica.elapsed())
     // A stored entry is compared when it is read. Comparing it now only saves the memory of an outdated one.
     const known = isLocal || heartbeat.hasLease() ? this.#known.of(key, tags) : undefined
@@ -182,7 +182,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     return outcome
   }
 
-  readonly state = (): CacheStoreState => ({ up: this.#replica.heartbeat.isTrusted, local: this.#local.state })
+  readonly state = (): CacheStoreState => ({ up: this.#replica.contact.isTrusted, local: this.#local.state })
 
   /** Writes the counted hits. Fences of writes in progress are not renewed any more. */
   readonly close = async (): Promise<void> => {

@@ -49,7 +49,7 @@ t.test('while Redis is unreachable, each replica serves its share', async (t) =>
   const [a, b] = [await start({ limits }), await start({ limits })]
   await eventually(() => a.replica.heartbeat.replicas === 2 && b.replica.heartbeat.replicas === 2)
   await redis.kill()
-  await eventually(() => [a, b].every(({ replica }) => replica.heartbeat.lostAt !== undefined))
+  await eventually(() => [a, b].every(({ replica }) => replica.contact.lostAt !== undefined))
   const counts = [await served(a, 15), await served(b, 15)]
   for (const count of counts) t.ok(count === MOST / 2, `${count} served`)
 })

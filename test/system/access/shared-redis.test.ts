@@ -14,7 +14,7 @@ async function replicaOf(t: Test, redis: RedisConnectionOptions) {
   t.teardown(() => replica.close())
   await shared.revocations.start()
   const attempts = new LoginAttempts({ failedLogins: () => 2, counters: shared.counters })
-  return { ...shared, attempts, heartbeat: replica.heartbeat }
+  return { ...shared, attempts, contact: replica.contact, heartbeat: replica.heartbeat }
 }
 
 const token = { issuer, subject: 'bob', jti: 'one', issuedAt: Date.now() }
@@ -24,7 +24,7 @@ t.test('a Redis Cluster has the keys of each script on one node', async (t) => {
   t.teardown(() => cluster.close())
   const place = { cluster: cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })) }
   const [a, b] = [await replicaOf(t, place), await replicaOf(t, place)]
-  for (const { heartbeat } of [a, b]) t.equal(heartbeat.lostAt, undefined)
+  for (const { contact } of [a, b]) t.equal(contact.lostAt, undefined)
   await a.revocations.revokeUpTo(issuer, 'bob', Date.now(), Date.now() + 60_000)
   await eventually(() => b.revocations.isRevoked(token))
   t.match(await a.attempts.count('10.0.0.1', 'bob'), { allowed: true })

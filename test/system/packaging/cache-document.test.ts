@@ -75,7 +75,7 @@ t.test('as this ACL user, store and access work, and Redis refuses no command', 
   const replica = new RedisReplica({ redis: place, times: { commandTimeout: 500 } })
   const shared = createSharedAccess({ replica, log: () => {} })
   await shared.revocations.start()
-  t.equal(replica.heartbeat.lostAt, undefined)
+  t.equal(replica.contact.lostAt, undefined)
   const until = Date.now() + 60_000
   await shared.revocations.revokeUpTo('issuer', 'alice', Date.now(), until)
   const attempts = new LoginAttempts({ failedLogins: () => 1, counters: shared.counters })

@@ -18,49 +18,49 @@ async function startReplica(t: Test, restore: () => Promise<boolean> = async () 
   replica.subscribe(`edge:{e}:to:${replica.id}`, () => {
     returned.count += 1
   })
-  replica.heartbeat.recoverWith({ restore, onGenerationChange: () => {} })
+  replica.contact.recoverWith({ restore, onGenerationChange: () => {} })
   t.teardown(() => replica.close())
   await replica.start()
-  return { clock, heartbeat: replica.heartbeat, replica, returned }
+  return { clock, contact: replica.contact, heartbeat: replica.heartbeat, returned }
 }
 
 t.test('a heartbeat that was sent during an outage gives no lease', async (t) => {
   const { opened, open } = createLatch()
   let restored: Promise<void> = Promise.resolve()
-  const { clock, heartbeat, returned } = await startReplica(t, async () => {
+  const { clock, contact, heartbeat, returned } = await startReplica(t, async () => {
     await restored
     return true
   })
   await eventually(() => heartbeat.hasLease())
   restored = opened
-  heartbeat.distrust()
+  contact.distrust()
   // The old lease has expired, so a new one would show.
   clock.advance(LEASE + 1)
   const before = returned.count
   await eventually(() => returned.count > before)
   t.equal(heartbeat.hasLease(), false, 'other replicas may not have sent their invalidations yet')
   open()
-  await eventually(() => heartbeat.lostAt === undefined)
-  t.equal(heartbeat.isTrusted, false, 'they have a lease to do so')
+  await eventually(() => contact.lostAt === undefined)
+  t.equal(contact.isTrusted, false, 'they have a lease to do so')
   clock.advance(LEASE)
-  t.equal(heartbeat.isTrusted, true)
+  t.equal(contact.isTrusted, true)
   await eventually(() => heartbeat.hasLease())
 })
 
 t.test('what becomes pending while pending invalidations are sent is sent before Redis is trusted', async (t) => {
   const { opened, open } = createLatch()
   let restored = 0
-  const { clock, heartbeat } = await startReplica(t, async () => {
+  const { clock, contact } = await startReplica(t, async () => {
     restored += 1
     if (restored === 2) await opened
     return true
   })
-  heartbeat.distrust()
+  contact.distrust()
   await eventually(() => restored === 2)
-  heartbeat.distrust()
+  contact.distrust()
   open()
-  await eventually(() => heartbeat.lostAt === undefined)
+  await eventually(() => contact.lostAt === undefined)
   t.equal(restored, 3)
   clock.advance(LEASE)
-  t.equal(heartbeat.isTrusted, true)
+  t.equal(contact.isTrusted, true)
 })

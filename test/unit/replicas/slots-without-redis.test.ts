@@ -50,7 +50,7 @@ t.test('when Redis is killed, a replica adds one call at most to those that othe
   await eventually(() => waiting?.lease.available === 0)
   await redis.kill()
   await eventually(() => waiting?.inFlight === 1)
-  await eventually(() => replicas.every(({ replica }) => replica.heartbeat.lostAt !== undefined))
+  await eventually(() => replicas.every(({ replica }) => replica.contact.lostAt !== undefined))
   t.equal(load.most, LIMIT + 1)
 })
 
@@ -66,7 +66,7 @@ t.test('while steps fail although Redis is reachable, a replica uses its share',
   await breakSlots(redis)
   replicas[0]?.call(10, endless)
   await eventually(() => replicas[0]?.inFlight === LIMIT / 2)
-  t.ok(replicas[0]?.replica.heartbeat.isTrusted)
+  t.ok(replicas[0]?.replica.contact.isTrusted)
 })
 
 t.test('while steps fail, a replica uses nothing of what another one has a lease for', async (t) => {
@@ -88,7 +88,7 @@ t.test('while steps fail, a replica uses nothing of what another one has a lease
 
 t.test('a call waits for a slow Redis no longer than the command timeout', async (t) => {
   const { redis, replicas } = await startReplicas(t, 2, { commandTimeout: 50 })
-  await eventually(() => replicas.every(({ replica }) => replica.heartbeat.isTrusted))
+  await eventually(() => replicas.every(({ replica }) => replica.contact.isTrusted))
   redis.pause()
   const began = performance.now()
   replicas[0]?.call(1, endless)
@@ -102,11 +102,11 @@ t.test('when Redis is back without its data, replicas do not exceed the limit', 
   const { redis, load, replicas } = await startReplicas(t, 4)
   for (const each of replicas) each.call(1_000_000, () => 5 + Math.random() * 5)
   await redis.kill()
-  await eventually(() => replicas.every(({ replica }) => replica.heartbeat.lostAt !== undefined))
+  await eventually(() => replicas.every(({ replica }) => replica.contact.lostAt !== undefined))
   await eventually(() => load.inFlight === LIMIT)
   load.most = 0
   await redis.restart()
-  await eventually(() => replicas.every(({ replica }) => replica.heartbeat.isTrusted))
+  await eventually(() => replicas.every(({ replica }) => replica.contact.isTrusted))
   const finished = replicas.map((each) => each.finished)
   await eventually(() => replicas.every((each, at) => each.finished >= (finished[at] ?? 0) + 50))
   t.ok(load.most <= LIMIT, `${load.most}`)

@@ -78,7 +78,7 @@ async function start(t: Test, options: ClusterTestOptions = {}) {
       await shared.close()
     })
     await shared.start()
-    await eventually(() => shared.heartbeat.isTrusted)
+    await eventually(() => shared.contact.isTrusted)
     return cluster
   }
   const [one, other] = await Promise.all([replica(), replica()])

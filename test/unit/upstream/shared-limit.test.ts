@@ -33,7 +33,7 @@ async function startTwo(t: Test, inFlight = 4, clock = () => performance.now()) 
       await replica.close()
     })
     await replica.start()
-    await eventually(() => replica.heartbeat.isTrusted)
+    await eventually(() => replica.contact.isTrusted)
     return cluster
   }
   const [one, other] = await Promise.all([start(), start()])
