@@ -150,7 +150,8 @@ export const chaosFaults: Readonly<Record<string, ChaosFault>> = {
   'one replica without Redis': link('partition', 'Redis'),
   // The links of all replicas to one node. The other nodes are as quick as before.
   'node slow': async ({ links, onLinkFault }, ms, target) => {
-    const names = [...new Set(links.filter(({ to }) => to === 'node').map(({ name }) => name.split(' – ')[1]))]
+    const used = await busyOf(links.filter(({ to }) => to === 'node'))
+    const names = [...new Set(used.map(({ name }) => name.split(' – ')[1]))]
     const own = links.filter(({ name }) => name.endsWith(` – ${pick(names, target)}`))
     const slow = { kind: 'link', toClient: { delay: 100 + (target % 900) } } as const
     await Promise.all(own.map(({ proxy }) => proxy.set(slow)))
