@@ -26,7 +26,12 @@ const LOGINS = { concurrency: 16, maxQueued: 112 }
 
 /** Rejects with an `Error` for the operator if the users file, the keys or the roles are invalid. */
 export async function buildAccess(
-  { settings: { initial, derive, onReload }, shared, emit, log }: Pick<Base, 'settings' | 'shared' | 'emit' | 'log'>,
+  {
+    settings: { initial, derive, onReload },
+    shared,
+    events,
+    log,
+  }: Pick<Base, 'settings' | 'shared' | 'events' | 'log'>,
   cluster: Cluster,
   acceptedTokens: AcceptedTokens | undefined,
 ): Promise<Access> {
@@ -58,7 +63,7 @@ export async function buildAccess(
     },
     limits: { failedLogins: derive((config) => config.access.limits.failedLogins) },
     ...(shared && { counters: shared.counters, revocations: shared.revocations }),
-    onFailedLogin: emit.failedLogin,
+    onFailedLogin: events.emit.failedLogin,
     log: toLog(log),
   })
   onReload((next) => built.prepareReload({ ...next.access, issuers: issuersOf(next) }))

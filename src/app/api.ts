@@ -26,7 +26,7 @@ interface ApiParts {
 
 /** Returns the whole pipeline, for clients and for requests of the console in the name of a caller. */
 export function buildApi(
-  base: Pick<Base, 'settings' | 'audit' | 'endedTokens' | 'log' | 'emit'>,
+  base: Pick<Base, 'settings' | 'audit' | 'endedTokens' | 'log' | 'events'>,
   { access, cluster, cache, kindOf, findV4Read, descriptions }: ApiParts,
 ): Handler {
   const { initial, current } = base.settings

@@ -22,7 +22,6 @@ import type { BeginTrace } from '../http/request-state.ts'
 import type { OnStoreEvent, RedisConnectionOptions } from '../replicas/options.ts'
 import { RedisReplica } from '../replicas/replica.ts'
 import { createStoreStatus } from '../replicas/store-status.ts'
-import { Replicas } from '../status/replicas.ts'
 import { createEdgeEvents, type EdgeEvents } from '../telemetry/events.ts'
 import type { Traces } from '../telemetry/traces/index.ts'
 import { createTrialLog, type LogOutput, toLog } from './log.ts'
@@ -64,9 +63,8 @@ export async function buildBase(
   const redis = await redisConnectionOptions(redisSettings)
   const times = { commandTimeout: redisSettings.timeout }
   const replica = redis && new RedisReplica({ redis, times, onEvent: onStoreEvent, onStep: emit.redisStep })
-  const replicas = replica && new Replicas((report) => replica.exchangeDescriptions(report), reportInterval)
   const encryptionKey = encryptionKeyFile === undefined ? undefined : await readFile(encryptionKeyFile)
-  const shared = replica && createSharedAccess({ replica, encryptionKey, log: toLog(log) })
+  const shared = replica && createSharedAccess({ replica, encryptionKey, reportInterval, log: toLog(log) })
   const endedTokens = createEndedTokens(shared?.revocations ?? createRevocationList(systemClock), systemClock)
   const name = replicaNameOf(config)
   return {
@@ -74,13 +72,10 @@ export async function buildBase(
     name,
     log,
     events,
-    emit,
     audit,
     traces,
     storeStatus,
     onStoreEvent,
-    replica,
-    replicas,
     encryptionKey,
     shared,
     endedTokens,

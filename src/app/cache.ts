@@ -46,11 +46,11 @@ export async function buildCache(
   base: StoreBase & Pick<Base, 'log' | 'events' | 'endedTokens'>,
   { cluster, kindOf, resolveUrl }: CacheParts,
 ): Promise<BuiltCache> {
-  const { settings, replica, events, log } = base
+  const { settings, shared, events, log } = base
   const { initial, derive } = settings
   const { enabled, trial } = initial.cache
   derive((config) => checkEndpoints(Object.keys(config.cache.endpoints)))
-  if (!enabled && replica === undefined) return { ports: disabledCache, close: async () => {} }
+  if (!enabled && shared === undefined) return { ports: disabledCache, close: async () => {} }
   const store = createStore(base)
   events.on({ layoutChange: (change) => purgeAfterLayoutChange(change, store, toLog(log)) })
   const key = createKeySettings(base)
@@ -86,7 +86,7 @@ export async function buildCache(
     defaultDuration: derive((config) => config.cache.defaultTtl),
     lifetimesOf,
     enabled,
-    sharedThroughRedis: replica !== undefined,
+    sharedThroughRedis: shared !== undefined,
     onEvent,
     snapshots,
     explained: {
@@ -112,18 +112,18 @@ function createKeySettings({
   }))
 }
 
-type StoreBase = Pick<Base, 'settings' | 'replica' | 'encryptionKey' | 'onStoreEvent'>
+type StoreBase = Pick<Base, 'settings' | 'shared' | 'encryptionKey' | 'onStoreEvent'>
 
 function createStore({
   settings: { initial, derive },
-  replica,
+  shared,
   encryptionKey,
   onStoreEvent,
 }: StoreBase): MemoryStore | RedisStore {
   const localBytes = derive((config) => config.cache.localBytes)
-  if (replica === undefined) return createMemoryStore({ bytes: localBytes })
+  if (shared === undefined) return createMemoryStore({ bytes: localBytes })
   return createRedisStore({
-    replica,
+    replica: shared.replica,
     localBytes: initial.cache.enabled ? localBytes : () => 0,
     ...(encryptionKey && { encryptionKey }),
     writesWithoutRedis: derive((config) => config.cache.writesWithoutRedis),

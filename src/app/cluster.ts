@@ -51,7 +51,7 @@ export async function buildCluster(
 
 /** Connects the cluster with the replicas that share it, and with what listens to its events. */
 export function connectCluster(base: ClusterBase, times: EdgeTimes['cluster']): Promise<Cluster> {
-  const { settings, log, events, traces, replica, replicas, shared, endedTokens } = base
+  const { settings, log, events, traces, shared, endedTokens } = base
   const { emit } = events
   events.on({
     layoutChange: (change) => warnOfUnusedDistribution(change, settings.initial.cluster.distribution, toLog(log)),
@@ -63,19 +63,17 @@ export function connectCluster(base: ClusterBase, times: EdgeTimes['cluster']): 
     ...times,
     ...(traces && { untracedTraceparent: traces.untracedTraceparent }),
     hasEndedToken: endedTokens.hasEnded,
-    ...(replicas && { peers: () => replicas.others() ?? [], onListRead: () => replicas.publish() }),
-    ...(replica && {
-      slots: createSharedSlots(replica),
-      shareDrains: (onChange) => new RedisDrains({ replica, onChange, log: toLog(log) }),
+    ...(shared && {
+      peers: () => shared.replicas.others() ?? [],
+      onListRead: () => shared.replicas.publish(),
+      slots: createSharedSlots(shared.replica),
+      shareDrains: (onChange) => new RedisDrains({ replica: shared.replica, onChange, log: toLog(log) }),
+      counters: shared.counters,
     }),
-    ...(shared && { counters: shared.counters }),
   })
 }
 
-type ClusterBase = Pick<
-  Base,
-  'settings' | 'log' | 'events' | 'traces' | 'replica' | 'replicas' | 'shared' | 'endedTokens'
->
+type ClusterBase = Pick<Base, 'settings' | 'log' | 'events' | 'traces' | 'shared' | 'endedTokens'>
 
 async function connectionsOf(config: Config): Promise<Required<ClusterChanges>> {
   const { nodes, discover, addresses } = config.cluster

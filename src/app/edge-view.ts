@@ -27,7 +27,7 @@ interface ViewParts {
 }
 
 export function buildEdgeView(
-  { name, events, audit, replicas }: Pick<Base, 'name' | 'events' | 'audit' | 'replicas'>,
+  { name, events, audit, shared }: Pick<Base, 'name' | 'events' | 'audit' | 'shared'>,
   { cluster, cache, access, handler, status, signIn, clientPorts }: ViewParts,
 ): EdgeView {
   const { sources } = status
@@ -53,7 +53,7 @@ export function buildEdgeView(
     },
     drains: createNodeDrains(audit, cluster, events.emit),
     events: { on: events.collect, requests: events.requests, totals: status.counts, recordStages: events.recordStages },
-    report: (part) => replicas?.add(part),
+    report: (part) => shared?.replicas.add(part),
     access: { permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown', rolesOf: access.rolesOf, ...signIn },
   }
 }

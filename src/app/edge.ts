@@ -28,7 +28,7 @@ export interface Lifecycle {
 }
 
 interface EdgeParts {
-  readonly base: Pick<Base, 'settings' | 'events' | 'audit' | 'traces' | 'replica' | 'replicas' | 'shared'>
+  readonly base: Pick<Base, 'settings' | 'events' | 'audit' | 'traces' | 'shared'>
   readonly output: LogOutput
   readonly reloader: Reloader
   readonly lifecycle: Lifecycle
@@ -91,14 +91,14 @@ export class Edge {
   /** Opens connections, files and ports. If one cannot be opened, it closes everything and rejects. */
   async start(): Promise<Urls> {
     const { base, cluster, operations, reloader, status, lifecycle, fronts } = this.#parts
-    const { settings, audit, replica, replicas, shared, events } = base
+    const { settings, audit, shared, events } = base
     const { initial } = settings
     try {
       // One after the other until nothing but a port can fail: what fails ends nothing that is still being opened.
       await audit.open()
       await reloader.watch()
-      await replica?.start()
-      replicas?.publish()
+      await shared?.replica.start()
+      shared?.replicas.publish()
       void status.capacity.sample()
       const startCluster = async () => {
         await cluster.drains.start()
@@ -136,7 +136,7 @@ export class Edge {
   async #close(spanFlushMs: number = SPAN_FLUSH_MS): Promise<void> {
     const { base, output, reloader, cluster, cache, access, status, metrics, operations, fronts } = this.#parts
     reloader.close()
-    base.replicas?.stop()
+    base.shared?.replicas.stop()
     const apps = [...fronts, operations].map(({ app }) => app.close())
     await Promise.all([...apps, access.close(), cluster.close()])
     // The stores come last, because requests in flight may still store or invalidate responses.
@@ -144,7 +144,7 @@ export class Edge {
     this.flushLog()
     await base.audit.close()
     await base.traces?.stop(spanFlushMs)
-    await base.replica?.close()
+    await base.shared?.replica.close()
     status.stop()
     metrics.close()
     output.flushRepeated()

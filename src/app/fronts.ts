@@ -37,11 +37,12 @@ interface FrontParts {
   readonly addPlugins: NonNullable<HttpOptions['plugins']>
 }
 
-type FrontBase = Pick<Base, 'settings' | 'audit' | 'shared' | 'log' | 'events' | 'emit' | 'traces' | 'endedTokens'>
+type FrontBase = Pick<Base, 'settings' | 'audit' | 'shared' | 'log' | 'events' | 'traces' | 'endedTokens'>
 
 /** Rejects with an `Error` for the operator if the certificate or a setting cannot be used. */
 export async function buildFronts(base: FrontBase, parts: FrontParts): Promise<readonly Front[]> {
-  const { settings, audit, shared, log, events, emit, traces } = base
+  const { settings, audit, shared, log, events, traces } = base
+  const { emit } = events
   const { cluster, kindOf } = parts
   const { callerRights } = parts.cache
   const { current, derive, initial } = settings

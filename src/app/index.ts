@@ -82,7 +82,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
     return hooking.size > 0
   }
   const fronts = await buildFronts(base, { access, cluster, kindOf, served, handler, cache, addPlugins })
-  const missing = describeMissingConsole(initial, base.replicas !== undefined)
+  const missing = describeMissingConsole(initial, base.shared !== undefined)
   for (const warning of missing) log.warn({ warning }, 'questionable setting')
   const plugins = [
     ...missing,

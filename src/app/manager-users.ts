@@ -28,7 +28,7 @@ interface CacheParts extends Pick<CacheStages, 'waiting'> {
 
 /** Returns nothing if the manager's own users do not log in. */
 export function rememberManagerUsers(
-  { settings, replica, endedTokens }: Pick<Base, 'settings' | 'replica' | 'endedTokens'>,
+  { settings, shared, endedTokens }: Pick<Base, 'settings' | 'shared' | 'endedTokens'>,
   { view, call }: Cluster,
   { store, key, waiting, hasOutageMode }: CacheParts,
 ): ManagerUsers | undefined {
@@ -39,7 +39,7 @@ export function rememberManagerUsers(
     recheckMax: () => initial.access.tokens.recheckMax,
     perMinute: derive((config) => config.cluster.limits.perMinute ?? layoutRules.v4.perMinute),
     isBusy: () => (view.waitForNextRead?.(view.master().name, waiting.others) ?? 0) > 0,
-    replicas: () => replica?.heartbeat.replicas ?? 1,
+    replicas: () => shared?.replica.heartbeat.replicas ?? 1,
   })
   const acceptedTokens = new AcceptedTokens({
     store,

@@ -16,7 +16,7 @@ const MIN_DURATION_MS = 1000
 export function createNodeDrains(
   audit: Pick<Audit, 'record'>,
   { drains }: Pick<Cluster, 'drains'>,
-  emit: Pick<Base['emit'], 'operation'>,
+  emit: Pick<Base['events']['emit'], 'operation'>,
 ): NodeDrains {
   const { areShared } = drains
   const appliesTo = areShared ? 'allReplicas' : 'thisReplica'

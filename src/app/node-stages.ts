@@ -31,7 +31,7 @@ interface NodeStageParts {
 }
 
 export function buildNodeStages(
-  base: Pick<Base, 'settings' | 'log' | 'emit'>,
+  base: Pick<Base, 'settings' | 'log' | 'events'>,
   { cluster, kindOf, acquireWriteLock, share }: NodeStageParts,
 ): Pick<PipelineParts, 'forward' | 'refuseWrites' | 'writeLock' | 'multiNode'> {
   const { initial, derive } = base.settings
@@ -73,7 +73,7 @@ interface MultiNodeParts {
 
 /** Returns how each kind of cluster answers requests to several nodes. */
 function createMultiNodeHandlers(
-  { settings: { derive }, emit }: Pick<Base, 'settings' | 'emit'>,
+  { settings: { derive }, events }: Pick<Base, 'settings' | 'events'>,
   { read, view, forwardOne, isDistributing, limits }: MultiNodeParts,
 ): Readonly<Record<ClusterKind['name'], MultiNodeHandlers>> {
   const owners = createAgentOwners({
@@ -91,7 +91,7 @@ function createMultiNodeHandlers(
   }
   const common = { read, view, owners, isDistributing }
   const parts = { ...common, forward: forwardOne, endpoints }
-  const joinsPorts = { ...common, limits, catalogue, onJoin: emit.join }
+  const joinsPorts = { ...common, limits, catalogue, onJoin: events.emit.join }
   const joinedThroughMaster = joinCollections(joinsPorts, readThroughMaster)
   return {
     manager: {

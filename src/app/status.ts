@@ -30,7 +30,7 @@ import type { EdgeTimes } from './times.ts'
 
 type StatusBase = Pick<
   Base,
-  'settings' | 'name' | 'log' | 'events' | 'audit' | 'storeStatus' | 'replica' | 'replicas' | 'encryptionKey'
+  'settings' | 'name' | 'log' | 'events' | 'audit' | 'storeStatus' | 'shared' | 'encryptionKey'
 >
 
 interface StatusParts {
@@ -45,7 +45,7 @@ export type Status = Awaited<ReturnType<typeof buildStatus>>
 
 /** Counts and watches from now on, so it is called before anything serves. */
 export async function buildStatus(base: StatusBase, parts: StatusParts, times: EdgeTimes) {
-  const { settings, events, audit, storeStatus, replica, replicas, log } = base
+  const { settings, events, audit, storeStatus, shared, log } = base
   const { cluster, access, cache, reloader } = parts
   const { initial, current } = settings
   const { ports, recheckInterval } = cache
@@ -61,11 +61,12 @@ export async function buildStatus(base: StatusBase, parts: StatusParts, times: E
     }
   const queues = new QueueTrends(cluster.status)
   const ready = () => readinessOf({ isDraining: parts.isDraining(), contacts: cluster.contacts })
-  const capacity = watchCapacity(cache, replica, times.capacityInterval)
+  const capacity = watchCapacity(cache, shared?.replica, times.capacityInterval)
   const openFiles = await watchOpenFiles({ log })
   const comparison = compareReplicaSettings(base, access, times.reportInterval)
   const certificates = await createCertificates(settings)
-  if (replicas !== undefined) reportToOthers(replicas, base.name, { ready, cluster, capacity, settings: comparison })
+  if (shared !== undefined)
+    reportToOthers(shared.replicas, base.name, { ready, cluster, capacity, settings: comparison })
   const sources: ProblemSources = {
     ready,
     credentials: () => ({
@@ -86,7 +87,7 @@ export async function buildStatus(base: StatusBase, parts: StatusParts, times: E
       tokenRecheck: () => ({ interval: recheckInterval(), configured: initial.access.tokens.recheck }),
     }),
     certificates: certificates.current,
-    ...(replicas && { replicas: replicas.others, settingDifferences: comparison.differences }),
+    ...(shared && { replicas: shared.replicas.others, settingDifferences: comparison.differences }),
     layoutMixture: () => cluster.view.layoutMixture?.(),
   }
   const problems = watchProblems({ find: () => problemsOf(sources), totals: counted(() => counts.sums()) })
