@@ -63,7 +63,7 @@ export function createAudit(options: AuditOptions): Audit {
     resultOfWork: (value: T) => Result,
     trace?: Trace,
   ): Promise<T> => {
-    const isRecorded = await traceAsync(trace, 'audit', () => recorder.append({ kind: 'intent', ...described }))
+    const isRecorded = await traceAsync(trace, 'audit', recorder.append, { kind: 'intent', ...described })
     if (!isRecorded && options.onFailure() === 'refuse') {
       throw new EdgeError(936, '', { headers: { 'retry-after': RETRY_AFTER_SECONDS } })
     }
@@ -73,7 +73,7 @@ export function createAudit(options: AuditOptions): Audit {
     const recordOutcome = (result: Result) => {
       nodesOf.delete(described.request)
       const event = { ...result, nodes: [...nodes], ms: Math.round(systemClock.elapsed() - start), ...described }
-      return traceAsync(trace, 'audit', () => recorder.append({ kind: 'outcome', ...event }))
+      return traceAsync(trace, 'audit', recorder.append, { kind: 'outcome', ...event })
     }
     let value: T
     try {

@@ -92,7 +92,7 @@ export async function describeRequest(request: EdgeWrite): Promise<AuditedReques
     ...(Object.keys(params).length > 0 && { params }),
     ...(recorded.length > 0 && { query: Object.fromEntries(recorded.map((name) => [name, query[name] ?? ''])) }),
     ...(queryNames.length > 0 && { queryNames }),
-    ...(await describeBody(endpoint, body)),
+    ...(body.kind !== 'none' && (await describeBody(endpoint, body))),
     ...(caller.context !== undefined && { runAs: caller.context }),
   }
 }
@@ -109,9 +109,8 @@ const MAX_NAME_LENGTH = 100
 
 async function describeBody(
   endpoint: Endpoint,
-  body: RequestBody,
+  body: Exclude<RequestBody, { kind: 'none' }>,
 ): Promise<Pick<AuditedRequest, 'fields' | 'ids' | 'upload'>> {
-  if (body.kind === 'none') return {}
   if (body.kind === 'upload') {
     const { type, bytes } = body
     return { upload: { type, bytes: bytes.length, sha256: await digestInTurns(bytes, 'hex') } }

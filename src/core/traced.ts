@@ -26,17 +26,27 @@ function handleIn<R extends EdgeRequest, Of extends ReadResponse>(span: Span, re
   return inSpan(span, () => handler({ ...request, trace: span }), responseAttributes)
 }
 
-/** Runs asynchronous work that is not a handler, with a span around it. */
-export async function traceAsync<T>(trace: Trace | undefined, stage: StageName, work: () => Promise<T>): Promise<T> {
-  return trace?.recorded ? inSpan(trace.startSpan(stage), work) : work()
+/** Runs asynchronous work that is not a handler, with a span around it. `args`: of the function. */
+export async function traceAsync<Args extends readonly unknown[], T>(
+  trace: Trace | undefined,
+  stage: StageName,
+  work: (...args: Args) => Promise<T>,
+  ...args: Args
+): Promise<T> {
+  return trace?.recorded ? inSpan(trace.startSpan(stage), () => work(...args)) : work(...args)
 }
 
-/** Runs synchronous work that is not a handler, with a span around it. */
-export function traceSync<T>(trace: Trace | undefined, stage: StageName, work: () => T): T {
-  if (!trace?.recorded) return work()
+/** Runs synchronous work that is not a handler, with a span around it. `args`: of the function. */
+export function traceSync<Args extends readonly unknown[], T>(
+  trace: Trace | undefined,
+  stage: StageName,
+  work: (...args: Args) => T,
+  ...args: Args
+): T {
+  if (!trace?.recorded) return work(...args)
   const span = trace.startSpan(stage)
   try {
-    const result = work()
+    const result = work(...args)
     span.end()
     return result
   } catch (fault) {

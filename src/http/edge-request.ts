@@ -155,12 +155,11 @@ class ClientRead extends ClientRequest<ReadEndpoint> implements EdgeRead, Reques
 /** Returns a signal that aborts when the client leaves before the response is sent. */
 function departureOf(presence: Presence): CancelSignal {
   const controller = new Cancellation()
-  const check = () => {
-    if (presence.state === 'left') controller.abort()
-  }
-  presence.onChange(check)
   // The client may have left already, for example while its password was verified.
-  check()
+  if (presence.state === 'left') controller.abort()
+  presence.onChange(() => {
+    if (presence.state === 'left') controller.abort()
+  })
   return controller
 }
 

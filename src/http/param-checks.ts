@@ -1,5 +1,5 @@
 /** Checks of an endpoint that a schema cannot express: mandatory names, limits, folders, prefixes, required companions. */
-import type { Endpoint, Param, PrefixSetting } from '../contracts/endpoint.ts'
+import type { Body, Endpoint, Param, PrefixSetting } from '../contracts/endpoint.ts'
 import { describedBody } from '../core/endpoint-names.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Values } from './parameters.ts'
@@ -21,9 +21,10 @@ export function createChecks(prefixes: () => Prefixes) {
   }
   const checks: readonly CheckParam[] = [checkCompanion, checkPattern, checkPrefix, checkPageLimit]
   return (endpoint: Endpoint, query: Values, type: string | undefined, body?: Values): void => {
-    const missing = missingName(endpoint.query, query) ?? (body && missingField(endpoint, body))
+    const described = describedBody(endpoint)
+    const missing = missingName(endpoint.query, query) ?? (described && body && missingField(described, body))
     if (missing !== undefined) throw missing
-    checkOneOf(endpoint, query)
+    if (endpoint.oneOf !== undefined) checkOneOf(endpoint.oneOf, query)
     for (const [name, param] of Object.entries(endpoint.query)) {
       const value = query[name]
       if (value === undefined) continue
@@ -32,8 +33,7 @@ export function createChecks(prefixes: () => Prefixes) {
         if (error !== undefined) throw error
       }
     }
-    const misplaced = fileOfOtherKind(endpoint, query, type)
-    if (misplaced !== undefined) throw misplaced
+    if (described?.kind === 'upload') checkKindOfFile(described, query, type)
   }
 }
 
@@ -43,19 +43,18 @@ function isWithin(value: string, prefix: string): boolean {
 }
 
 /** The media type selects the check of a file, so the sender must not choose it: a rule sent as a list would be read as XML. */
-function fileOfOtherKind(endpoint: Endpoint, query: Values, type: string | undefined): EdgeError | undefined {
-  const body = describedBody(endpoint)
-  if (body?.kind !== 'upload' || body.xmlWhen === undefined) return undefined
-  const isXml = new RegExp(body.xmlWhen.matches).test(query[body.xmlWhen.query] ?? '')
-  if (isXml === (type === 'application/xml')) return undefined
-  return isXml
+function checkKindOfFile({ xmlWhen }: Extract<Body, { kind: 'upload' }>, query: Values, type?: string): void {
+  if (xmlWhen === undefined) return
+  const isXml = new RegExp(xmlWhen.matches).test(query[xmlWhen.query] ?? '')
+  if (isXml === (type === 'application/xml')) return
+  throw isXml
     ? new EdgeError(703, '. A file of this folder is XML; send application/xml')
     : new EdgeError(705, '. A file of this folder is a list; send application/octet-stream')
 }
 
-function checkOneOf(endpoint: Endpoint, query: Values): void {
-  if (endpoint.oneOf === undefined || endpoint.oneOf.some((name) => query[name] !== undefined)) return
-  const [first, ...others] = endpoint.oneOf
+function checkOneOf(names: readonly string[], query: Values): void {
+  if (names.some((name) => query[name] !== undefined)) return
+  const [first, ...others] = names
   throw new EdgeError(604, `. Missing field: You have to specified '${first}' or ${others.join(', ')}.`)
 }
 
@@ -76,9 +75,8 @@ const checkPageLimit: CheckParam = (param, value) => {
   return param.pageLimit.max !== undefined && Number(value) > param.pageLimit.max ? new EdgeError(1405) : undefined
 }
 
-function missingField(endpoint: Endpoint, values: Readonly<Record<string, unknown>>): EdgeError | undefined {
-  const body = describedBody(endpoint)
-  return body?.kind === 'fields' ? missingName(body.fields, values, body.namedAsMandatory) : undefined
+function missingField(body: Body, values: Readonly<Record<string, unknown>>): EdgeError | undefined {
+  return body.kind === 'fields' ? missingName(body.fields, values, body.namedAsMandatory) : undefined
 }
 
 /**

@@ -38,7 +38,7 @@ export function reportAtEnd(
     if (failure !== undefined) log.warn({ ...logFields(event), error: failure.message }, 'request failed')
     observe?.(event)
     if (event.rejectedWith !== undefined) onRejected?.(event)
-    request.edge.endTrace(event)
+    if (request.edge.trace !== undefined) request.edge.endTrace(event)
   }
   // The client may have disconnected already, for example while its password was verified.
   if (raw.closed) onEnd()

@@ -7,32 +7,10 @@ import type { EdgeRequest } from '../core/request.ts'
 const BULK_AFTER_MS = 5000
 
 /** Requests of one kind of a party that need a node, with pauses of less than `PAUSE_MS`. */
-class Sequence {
-  #requests = 0
-  #idleSince = 0
-  readonly #since: number
-
-  constructor(now: number) {
-    this.#since = now
-  }
-
-  isOver(now: number): boolean {
-    return this.#requests === 0 && now - this.#idleSince >= PAUSE_MS
-  }
-
-  /** Returns whether the requests have followed each other for long. */
-  isBulk(now: number): boolean {
-    return now - this.#since >= BULK_AFTER_MS
-  }
-
-  begin(): void {
-    this.#requests += 1
-  }
-
-  end(now: number): void {
-    this.#requests -= 1
-    this.#idleSince = now
-  }
+interface Sequence {
+  readonly since: number
+  requests: number
+  idleSince: number
 }
 
 /** The flow of a request. Whether it is bulk is read when the request needs a slot: it may have waited for others before. */
@@ -49,12 +27,14 @@ class RequestFlow implements ClientFlow {
     this.#clock = clock
   }
 
+  /** Whether the requests have followed each other for long. */
   get isBulk(): boolean {
-    return this.#sequence.isBulk(this.#clock())
+    return this.#clock() - this.#sequence.since >= BULK_AFTER_MS
   }
 
   end(): void {
-    this.#sequence.end(this.#clock())
+    this.#sequence.requests -= 1
+    this.#sequence.idleSince = this.#clock()
   }
 }
 
@@ -76,12 +56,13 @@ export class Sequences {
     const now = this.#clock()
     const name = `${party} ${kind}`
     let sequence = this.#latest.get(name)
-    if (sequence === undefined || sequence.isOver(now)) {
-      sequence = new Sequence(now)
+    if (sequence === undefined || (sequence.requests === 0 && now - sequence.idleSince >= PAUSE_MS)) {
+      sequence = { since: now, requests: 0, idleSince: 0 }
       this.#latest.set(name, sequence)
     }
-    sequence.begin()
-    return new RequestFlow(party, (sequence.isBulk(now) && connection) || kind, sequence, this.#clock)
+    sequence.requests += 1
+    const isBulk = now - sequence.since >= BULK_AFTER_MS
+    return new RequestFlow(party, (isBulk && connection) || kind, sequence, this.#clock)
   }
 }
 

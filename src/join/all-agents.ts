@@ -60,7 +60,7 @@ export async function joinAllAgents(
       inParts: isSnapshot,
       whenPartial: target.kind === 'everyNode' ? target.whenPartial : 'label',
     }
-    return await traceAsync(request.trace, 'merge', () => mergeCollection(rows, options, report))
+    return await traceAsync(request.trace, 'merge', mergeCollection, rows, options, report)
   } catch (error) {
     if (!(error instanceof TooManyRowsError)) throw error
     // The total shows that the rows are not all rows.

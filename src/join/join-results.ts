@@ -59,7 +59,7 @@ export function joinVerdicts({ read, view, endpoints: { validation } }: JoinVerd
     const check = (name: string) =>
       callNode(report, read, name, { ...request, endpoint: validation, params: { node_id: name } })
     const outcomes = await Promise.all(names.map(check))
-    return traceSync(request.trace, 'merge', () => mergeVerdicts(outcomes, report))
+    return traceSync(request.trace, 'merge', mergeVerdicts, outcomes, report)
   }
 }
 
@@ -80,7 +80,7 @@ async function callAllNodes(ports: JoinWritesPorts, request: EdgeWrite): Promise
   const report = new NodeReport(names, performance.now(), false)
   const act = (name: string) => callNode(report, forward, name, { ...request, extent: { node: name } })
   const outcomes = await Promise.all(names.map(act))
-  return traceSync(request.trace, 'merge', () => mergeMessages(outcomes, report))
+  return traceSync(request.trace, 'merge', mergeMessages, outcomes, report)
 }
 
 /** The error of the manager for a group that does not exist. */

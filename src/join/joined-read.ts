@@ -37,6 +37,8 @@ export interface JoinedRead {
   readonly isSnapshot: boolean
   /** Whether the read may ask each agent. Its parts are reads like others. */
   readonly isComplete: boolean
+  /** The names of all nodes, master first. */
+  readonly nodes: readonly string[]
   readonly ports: JoinCollectionsPorts
   readonly fanOut: FanOut
   readonly report: NodeReport
@@ -54,7 +56,7 @@ export function startJoinedRead(joined: EdgeRead, ports: JoinCollectionsPorts): 
     return received
   }
   const [isSnapshot, isComplete] = [joined.extent === 'allRows', joined.effort === 'complete']
-  return { request, isSnapshot, isComplete, ports, fanOut, report, fetchPart: fetchAndRecord }
+  return { request, isSnapshot, isComplete, nodes, ports, fanOut, report, fetchPart: fetchAndRecord }
 }
 
 /** More rows than a request for all rows allows. The rest is not read. */
@@ -122,7 +124,7 @@ function startFanOut({ client, waitForComplete }: EdgeRead, total: number): FanO
   const forNodes = waitForComplete ? Number.POSITIVE_INFINITY : total - 2 * margin
   const deadlineAt = (share: number) => startedAt + forNodes * share
   const { presence } = client
-  return { signal, ...(presence && { presence }), end, startedAt, deadline: deadlineAt(1), deadlineAt }
+  return { signal, ...(presence && { presence }), end, startedAt, deadline: startedAt + forNodes, deadlineAt }
 }
 
 /** Calls `work` for each item, at most `concurrency` at once, and returns the results in the order of the items. */

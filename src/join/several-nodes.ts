@@ -26,16 +26,15 @@ export async function joinSeveralNodes(read: JoinedRead, ofNode: ReadEndpoint): 
 }
 
 /** Returns the names of the requested nodes, master first. Unknown names are reported as failed nodes. */
-function requestedNodes({ request, ports, report }: JoinedRead): readonly string[] {
+function requestedNodes({ request, nodes, ports, report }: JoinedRead): readonly string[] {
   const { node_ids = '*' } = request.params
-  const all = ports.view.nodes().map(({ name }) => name)
-  if (node_ids === '*') return all
+  if (node_ids === '*') return nodes
   const requested = node_ids.split(',')
   // `find` requests a discovery for unknown names, so that a later request finds a new node.
   for (const name of requested) {
     if (ports.view.find(name) === undefined) report.addError(name, createPartError(3022, ''))
   }
-  return all.filter((name) => requested.includes(name))
+  return nodes.filter((name) => requested.includes(name))
 }
 
 function createPartRequest(
@@ -59,7 +58,8 @@ async function mergeCollections(
   const order = orderOf(request.query.sort, nodes)
   const { sort, fieldsBeforeNode } = order
   const { offset, limit } = pageWindowOf(request)
-  const query = { ...omitParameters(request.query, 'offset', 'limit', 'sort'), ...(sort !== undefined && { sort }) }
+  const { offset: _, limit: __, sort: ___, ...filters } = request.query
+  const query = { ...filters, ...(sort !== undefined && { sort }) }
   const rows = await Promise.all(
     order.nodes.map(async (node) => {
       const result = await readNodeRows({
@@ -81,7 +81,7 @@ async function mergeCollections(
     limit,
     ...(fieldsBeforeNode !== undefined && { fieldsBeforeInput: fieldsBeforeNode }),
   }
-  return traceAsync(request.trace, 'merge', () => mergeCollection(rows.flat(), options, report))
+  return traceAsync(request.trace, 'merge', mergeCollection, rows.flat(), options, report)
 }
 
 interface NodeOrder {
@@ -134,7 +134,7 @@ async function mergeResponses(read: JoinedRead, ofNode: ReadEndpoint, nodes: rea
   }
   const rows = await Promise.all(items.map(print))
   const options = { sort, source, ...parsePage(pageWindowOf(request)) }
-  return traceAsync(request.trace, 'merge', () => mergeCollection(rows, options, report))
+  return traceAsync(request.trace, 'merge', mergeCollection, rows, options, report)
 }
 
 /** Items may be sorted by any field that one of them has, because nodes of different versions return different fields. */

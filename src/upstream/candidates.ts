@@ -33,7 +33,7 @@ export async function callCandidates(
   const latest = performance.now() + timeLimitOf(request, limits)
   const deadline = request.kind === 'read' ? Math.min(latest, request.deadline) : latest
   let first: NodeFailure | undefined
-  for (const candidate of traceSync(request.trace, 'route', () => candidatesOf(request, options))) {
+  for (const candidate of traceSync(request.trace, 'route', candidatesOf, request, options)) {
     const remaining = deadline - performance.now()
     if (first !== undefined && remaining <= 0 && !request.waitForComplete) break
     if (first !== undefined && !mayFollow(first, candidate, request)) break

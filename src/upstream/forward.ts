@@ -35,18 +35,19 @@ export function forward(options: ForwardOptions): Handler {
       const shared = isAnswered ? undefined : options.share?.(request)
       if (noted && shared) noted.addAge = shared.addAge
       let age = 0
-      const note = (one: NodeCall, result: NodeResult): NodeResult => {
-        if (noted === undefined || isAnswered) return result
-        noted.calls.push({ call: one, result })
-        if (!result.ok && result.fault === 'timeout' && result.late) noted.late = { call: one, ...result.late }
-        return result
-      }
       const call: CallNode = async (one) => {
-        const result = note(one, await (isAnswered ? resultOfNoted(noted, one) : options.call(one)))
+        const result = await (isAnswered ? resultOfNoted(noted, one) : options.call(one))
+        if (noted && !isAnswered) note(noted, one, result)
         if (result.ok) age = Math.max(age, result.response.age ?? 0)
         return withoutClusterKey(result, one, request, { ...options, call })
       }
-      const read: ShareRead | undefined = shared && (async (one, named) => note(one, await shared.call(one, named)))
+      const read: ShareRead | undefined =
+        shared &&
+        (async (one, named) => {
+          const result = await shared.call(one, named)
+          if (noted) note(noted, one, result)
+          return result
+        })
       const { response, translated } = await callCandidates({ ...options, call }, request, read)
       const { endpoint, caller } = request
       if (response !== undefined && endpoint.listsNodes !== undefined) options.onNodeList?.(request, response)
@@ -65,6 +66,12 @@ export function forward(options: ForwardOptions): Handler {
     }
     return request.waitForComplete ? runAlone(request, work) : work()
   }
+}
+
+/** Notes a call of a read, and that it is late. */
+function note(noted: LateAnswer, call: NodeCall, result: NodeResult): void {
+  noted.calls.push({ call, result })
+  if (!result.ok && result.fault === 'timeout' && result.late) noted.late = { call, ...result.late }
 }
 
 /** Answers a call from the one that was late, or from those before it, and refuses each other one. */

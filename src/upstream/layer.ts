@@ -27,8 +27,8 @@ export interface StackParts extends Pick<ClusterSettings, 'clock' | 'limits' | '
   readonly agentReads: AgentReads
   readonly health: NodeHealth
   readonly limiter: ConcurrencyLimiter
-  /** Returns the tokens of the node; `undefined`: its layout has none. */
-  readonly tokens: () => Pick<TokenCalls, 'call'> | undefined
+  /** `tokens`: those of the node; `undefined`: its layout has none. */
+  readonly authorizer: { readonly tokens: Pick<TokenCalls, 'call'> | undefined }
   /** Returns the budget of calls per minute; `undefined`: the node has no such limit. */
   readonly budget: () => CallBudget | undefined
   /** Whether responses of the node show that it refuses calls. */

@@ -77,7 +77,7 @@ export class UpstreamNode {
       layout: this.layout,
       health: this.health,
       limiter,
-      tokens: () => this.authorizer.tokens,
+      authorizer: this.authorizer,
       budget: this.#budgetInUse,
       showsProblems,
       onVersion: (version) => options.onVersion(name, version),
@@ -91,16 +91,18 @@ export class UpstreamNode {
     return layoutRules[this.layout.value ?? 'v4']
   }
 
-  get #perMinute(): number {
-    return this.#options.limits().perMinute ?? this.#rules.perMinute
-  }
-
   /** Returns the budget of calls per minute; `undefined`: the node has no such limit. */
   readonly #budgetInUse = (): CallBudget | undefined => {
-    if (this.#perMinute === 0) return undefined
-    const { counters, clock } = this.#options
-    const onChange = () => this.limiter.applyBudget()
-    this.#budget ??= new CallBudget({ counters, node: this.name, limit: () => this.#perMinute, clock, onChange })
+    const { counters, clock, limits } = this.#options
+    const perMinute = limits().perMinute ?? this.#rules.perMinute
+    if (perMinute === 0) return undefined
+    this.#budget ??= new CallBudget({
+      counters,
+      node: this.name,
+      limit: () => limits().perMinute ?? this.#rules.perMinute,
+      clock,
+      onChange: () => this.limiter.applyBudget(),
+    })
     return this.#budget
   }
 

@@ -82,10 +82,10 @@ const observeLayout =
 
 /** In the v4 layout a call has a token. In the v3 one, the transport adds the credentials. */
 const authorise =
-  ({ tokens }: StackParts): Layer =>
+  ({ authorizer }: StackParts): Layer =>
   (next) =>
   (call) =>
-    tokens()?.call(call) ?? next(call)
+    authorizer.tokens?.call(call) ?? next(call)
 
 /** Rejects calls to a node that an operator has drained, or that is ejected for this call. */
 const eject =
