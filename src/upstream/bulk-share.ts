@@ -11,7 +11,7 @@ const SLOT_SHARE = 0.5
 /** The share of its timeout that a call may be queued, and a time that it always may (`sojourn`). */
 export const SOJOURN_SHARE = 0.5
 const MIN_SOJOURN_MS = 1000
-const MAX_RETRY_AFTER_SECONDS = 120
+const MAX_RETRY_AFTER_SECONDS = 240
 
 export class BulkShare {
   readonly #parts: LimiterParts
@@ -63,14 +63,18 @@ export class BulkShare {
     return Math.min(timeout * SOJOURN_SHARE, longest)
   }
 
-  /** Returns the seconds until a rejected call has a slot: after the queued ones, and after those rejected before. */
+  /**
+   * Returns the seconds until a rejected call has a slot: after the queued ones, and after those rejected before. Beyond
+   * the maximum, places in its second half are given once more: a crowd never comes back at once.
+   */
   retryAfter(ahead: number): number {
     const { times, clock } = this.#parts
     const now = clock()
     const slots = this.expected
-    const at = Math.max(this.#nextAt, now + times.waitFor(ahead, slots))
-    const seconds = Math.ceil((at - now) / 1000)
-    if (seconds < MAX_RETRY_AFTER_SECONDS) this.#nextAt = at + times.waitFor(0, slots)
-    return Math.max(1, Math.min(MAX_RETRY_AFTER_SECONDS, seconds))
+    const first = now + times.waitFor(ahead, slots)
+    const isFull = this.#nextAt > now + 1000 * MAX_RETRY_AFTER_SECONDS
+    const at = Math.max(first, isFull ? now + 500 * MAX_RETRY_AFTER_SECONDS : this.#nextAt)
+    this.#nextAt = at + times.waitFor(0, slots)
+    return Math.max(1, Math.min(MAX_RETRY_AFTER_SECONDS, Math.ceil((at - now) / 1000)))
   }
 }

@@ -109,8 +109,8 @@ export class CallQueue<Item extends Queueable> {
   /**
    * Returns the call that makes room for a new one in a full queue: one that no connected client awaits; else the last call of
    * the lowest priority below the new call; else one of its priority, of the party with most calls if its own has fewer, or of
-   * the flow of its party with most calls if its own has fewer. Of a party it is the last call of the flow with most calls
-   * (`largestOf`).
+   * the flow of its party with most calls if its own has fewer. If its own has as many with the new call, and comes before the
+   * other, too: calls that come again at once would keep all places. `largestOf` chooses the flow of a party.
    */
   findDisplaceable({ priority, flow }: Queueable): Item | undefined {
     const [last] = this.#last
@@ -121,20 +121,23 @@ export class CallQueue<Item extends Queueable> {
     const parties = sizesOfParties(flows)
     const ofOwn = [flow.party, parties.get(flow.party) ?? 0] as const
     const [party, size] = [...parties].reduce((a, b) => (b[1] > a[1] ? b : a), ofOwn)
-    const items = largestOf([...flows].filter(([each]) => each.party === party))
-    const isOwn = party === flow.party
-    const ofNew = isOwn ? (flows.get(flow)?.size ?? 0) : ofOwn[1]
-    const ofOther = isOwn ? items.size : size
-    return lowest === undefined && ofOther <= ofNew + 1 ? undefined : [...items].at(-1)
+    const ofParty = [...flows].filter(([each]) => each.party === party)
+    if (ofParty.length === 0) return undefined
+    const [largest, items] = largestOf(ofParty)
+    const more = party === flow.party ? items.size - (flows.get(flow)?.size ?? 0) : size - ofOwn[1]
+    const isFairer = more > 1 || (more === 1 && comesBefore(flow, largest))
+    return lowest !== undefined || isFairer ? [...items].at(-1) : undefined
   }
 }
 
-/** Returns the calls of the flow with most of them; among equal ones, those of the latest walk, else of the latest flow. */
-function largestOf<Item>(flows: readonly (readonly [Flow, ReadonlySet<Item>])[]): ReadonlySet<Item> {
-  const rank = (flow: Flow, { size }: ReadonlySet<Item>) => 2 * size + Number(flow.kind === 'walk')
-  let [largest, most] = [new Set<Item>() as ReadonlySet<Item>, 0]
-  for (const [flow, items] of flows) if (rank(flow, items) >= most) [largest, most] = [items, rank(flow, items)]
-  return largest
+type CallsOfFlow<Item> = readonly [Flow, ReadonlySet<Item>]
+
+/** Returns the flow with most calls; among equal ones, a walk, else the one that comes last. */
+function largestOf<Item>(flows: readonly CallsOfFlow<Item>[]): CallsOfFlow<Item> {
+  const rank = ([{ kind }, { size }]: CallsOfFlow<Item>) => 2 * size + Number(kind === 'walk')
+  const isLarger = (a: CallsOfFlow<Item>, b: CallsOfFlow<Item>) =>
+    rank(a) === rank(b) ? !comesBefore(a[0], b[0]) : rank(a) > rank(b)
+  return flows.reduce((largest, each) => (isLarger(each, largest) ? each : largest))
 }
 
 /** Returns how many calls each party has. */
