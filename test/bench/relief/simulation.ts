@@ -169,10 +169,19 @@ const BULK = [
     INVENTORY.map((part) => target(`GET /syscollector/:agent_id/${part}`, { agent_id: id }, { limit: '20' })),
   ),
 ]
+/** Two paths of dashboards with queries that no dashboard has. */
+const search = (text: string, at: number) =>
+  target(at % 2 === 0 ? 'GET /agents' : 'GET /manager/logs', {}, { limit: '20', search: text })
+const SEARCHES = Array.from({ length: 1000 }, (_, at) => search(String(at), at))
+const BULK_PATHS = new Set([...BULK, ...SEARCHES].map(({ path }) => path))
+/** The part of the reads of a person that are searches of its own. */
+const SEARCH_SHARE = 0.03
 
 export interface Crowd {
   readonly people: number
   readonly bulk?: number
+  /** Bulk clients search, and people do it sometimes. Default: bulk clients read other paths than people. */
+  readonly search?: true
   readonly impatient?: number
   /** The user of the others; that of the people is `browser`. */
   readonly user: string
@@ -185,12 +194,15 @@ export interface Answer {
   readonly path: string
   /** When it was sent, and the milliseconds until its answer or until the end of the simulation. */
   readonly at: number
+  /** It is late if it has no answer by then. */
+  readonly limit: number
   ms: number
   how: string
 }
 
-/** A request is late if it has no answer by then. */
-const LATE_MS = 1000
+const LIMIT_MS = 1000
+/** With four in flight, a call takes more than a second. No other client causes the call of a search before. */
+const SEARCH_LIMIT_MS = 3000
 
 export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, warmUp = 20_000, seconds = 20) {
   const random = seeded(seed)
@@ -254,7 +266,7 @@ export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, wa
       deadline.end()
       if (clock() - start > warmUp) {
         calls += 1
-        if (!DASHBOARD.some((each) => each.path === path)) bulkCalls += 1
+        if (BULK_PATHS.has(path)) bulkCalls += 1
       }
       return success(path)
     }
@@ -291,7 +303,8 @@ export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, wa
       },
     }
     const asked: EdgeRead = request(requestClient)
-    const answer: Answer = { path, at: sentAt - start, ms: Number.POSITIVE_INFINITY, how: 'no answer' }
+    const limit = path.includes('search') ? SEARCH_LIMIT_MS : LIMIT_MS
+    const answer: Answer = { path, at: sentAt - start, limit, ms: Number.POSITIVE_INFINITY, how: 'no answer' }
     if (party === 'people') answers.push(answer)
     const answering = (async () => replicas[at]?.read(asked))()
     let how = ''
@@ -323,15 +336,19 @@ export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, wa
   }
   const people = async (client: number) => {
     for (await sleep((1000 * client) / crowd.people); ; await sleep(1000 * (0.5 + random()))) {
-      const next = DASHBOARD[Math.floor(random() * DASHBOARD.length)]
+      const isSearch = crowd.search && random() < SEARCH_SHARE
+      const next = isSearch
+        ? search(`${client} at ${clock()}`, client)
+        : DASHBOARD[Math.floor(random() * DASHBOARD.length)]
       if (next) await ask('people', client, next, Number.POSITIVE_INFINITY)
     }
   }
   let bulkAnswers = 0
   const bulk = async (client: number, count: number) => {
+    const targets = crowd.search ? SEARCHES : BULK
     await sleep((1000 * client) / count + random())
     for (let position = client * 7; ; position += 1) {
-      const next = BULK[position % BULK.length]
+      const next = targets[position % targets.length]
       if (next && (await ask('bulk', client, next, Number.POSITIVE_INFINITY))) bulkAnswers += 1
       else await sleep(AGAIN_MS)
     }
@@ -349,8 +366,8 @@ export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, wa
   const end = warmUp + 1000 * seconds
   await time.runUntil(start + end)
   // Whether a later request is late is not known at the end.
-  const measured = answers.filter(({ at }) => at >= warmUp && at <= end - LATE_MS)
-  const late = measured.filter(({ ms, how }) => ms > LATE_MS || /^\d/.test(how))
+  const measured = answers.filter(({ at, limit }) => at >= warmUp && at <= end - limit)
+  const late = measured.filter(({ ms, limit, how }) => ms > limit || /^\d/.test(how))
   const spent = seconds
   const interactiveCalls = calls - bulkCalls
   return {
