@@ -1,4 +1,4 @@
-/** The calls of reads (`npm run bench:fleet -- --prices`), of small and large clusters, as docs/read-prices.md has them. */
+/** The calls of every read (`npm run bench:fleet -- --prices`), of small and large clusters, as docs/read-prices.md has them. */
 import { priceOfRead } from '../../../src/core/request.ts'
 import { type PricedCluster, pricesOfReads, type ReadPrice, ways } from '../../system/joined/read-prices.ts'
 
@@ -8,7 +8,7 @@ interface Column {
 }
 
 export interface Prices {
-  /** The lines of the table of the reads that cost more than one call, then of the dearest of each column. */
+  /** The lines of the table of all reads, then of the dearest of each column. */
   readonly table: readonly string[]
   readonly summary: readonly string[]
   /** What costs more than a read may, and wrong responses. */
@@ -41,17 +41,13 @@ export async function measurePrices(clusters: readonly PricedCluster[]): Promise
 }
 
 function tableOf(columns: readonly Column[]): readonly string[] {
-  const paths = new Set(columns.flatMap(({ reads }) => reads.filter(costsMore).map((read) => read.path)))
+  const paths = new Set(columns.flatMap(({ reads }) => reads.map((read) => read.path)))
   return [
     ...headOf(['read', ...columns.map(({ name }) => name)]),
     ...[...paths].map((path) =>
       rowOf([`\`${path}\``, ...columns.map(({ reads }) => cellOf(reads.find((read) => read.path === path)))]),
     ),
   ]
-}
-
-function costsMore({ calls }: ReadPrice): boolean {
-  return calls.length > 1
 }
 
 const OF_SEVERAL_NODES = /node_ids|^\/cluster\/configuration\/validation$/
@@ -107,7 +103,7 @@ export function pageOf({ table, summary }: Prices, workers: number): string {
     '',
     ...summary,
     '',
-    'The reads that cost more than one call in one of the columns, apart from the owner table:',
+    'All reads:',
     '',
     ...table,
     '',

@@ -17,11 +17,34 @@ export const ways = [
   { name: 'v4 contract', contract: 'v4', layout: 'v4', distribution: 'manager' },
 ] as const
 
-export const MEASURE = 'run "npm run bench:fleet -- --prices --write docs/read-prices.md"'
+export const PRICES_DOCUMENT = 'docs/read-prices.md'
+export const MEASURE = `run "npm run bench:fleet -- --prices --write ${PRICES_DOCUMENT}"`
 
-/** Returns the reads that docs/read-prices.md lists, with their cells. Each other read costs one call. */
+/** Returns the reads that the document lists, with their cells. */
 export function pricedReads(page: string): readonly (readonly [path: string, cells: readonly string[]])[] {
   return [...page.matchAll(/^\| `(.+)` \| (.+) \|$/gm)].map(([, path = '', cells = '']) => [path, cells.split(' | ')])
+}
+
+/** Returns the names of the columns of the document. Each ends with the name of a way. */
+export function columnsOf(page: string): readonly string[] {
+  return (/^\| read \| (.+) \|$/m.exec(page)?.[1] ?? '').split(' | ')
+}
+
+/**
+ * Adds a row of one call for each read that the document lacks: to measure all reads takes minutes. The proof of prices fails if
+ * such a read costs more. The other rows stay as they are.
+ */
+export function withNewReads(page: string): string {
+  const listed = new Map(pricedReads(page))
+  const paths = ways.map(({ name, contract }) => ({ name, paths: new Set(readsOf(contract).map(({ path }) => path)) }))
+  const missing = new Set(paths.flatMap((way) => [...way.paths].filter((path) => !listed.has(path))))
+  const rows = [...missing].map((path) => {
+    const cells = columnsOf(page).map((column) =>
+      paths.some((way) => column.endsWith(`, ${way.name}`) && way.paths.has(path)) ? '1' : '–',
+    )
+    return `| ${[`\`${path}\``, ...cells].join(' | ')} |\n`
+  })
+  return page + rows.join('')
 }
 
 export type Way = (typeof ways)[number]
