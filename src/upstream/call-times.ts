@@ -1,5 +1,5 @@
 /** How long calls take on one node, and the waiting times that follow. */
-import type { HealthSignal } from './failure/health.ts'
+import type { HealthSignal } from './failure/evidence.ts'
 
 /** Weight of the latest call in the usual time. */
 const LATENCY_WEIGHT = 1 / 16

@@ -83,7 +83,7 @@ export function createCluster(options: ClusterOptions) {
     /** Returns the milliseconds until the first node is tried again; `undefined`: at least one is not ejected. */
     outageFor: (): number | undefined => {
       const used = inUse.topology.nodes.filter(({ name, addressed }) => addressed && !drains.drained.has(name))
-      const times = used.flatMap(({ name }) => connected.byName.get(name)?.health.ejectedFor ?? [])
+      const times = used.flatMap(({ name }) => connected.byName.get(name)?.health.ejection.remaining ?? [])
       return used.length === 0 || times.length < used.length ? undefined : Math.min(...times)
     },
   }

@@ -22,7 +22,7 @@ export interface LayoutState {
 interface LayoutNode {
   readonly name: string
   readonly layout: LayoutState
-  readonly health: Pick<NodeHealth, 'isAdmitting' | 'contact'>
+  readonly health: Pick<NodeHealth, 'ejection' | 'contact'>
   /** Asks the node, and passes on the answer with `note`. Never rejects. */
   recognise(): Promise<unknown>
 }
@@ -100,10 +100,10 @@ export class Layouts {
 
   /**
    * Each response shows whether the layout is still the same, so the node is asked only if there was none for long. Whether a
-   * node that fails answers again, the probes of `health.ts` and `node-contacts.ts` show.
+   * node that fails answers again, the probes of `ejection.ts` and `node-contacts.ts` show.
    */
-  #isDue({ layout: { isConfirmed, askedAt }, health: { isAdmitting, contact } }: LayoutNode): boolean {
-    if (!isAdmitting || contact.failingSince !== undefined) return false
+  #isDue({ layout: { isConfirmed, askedAt }, health: { ejection, contact } }: LayoutNode): boolean {
+    if (!ejection.isAdmitting || contact.failingSince !== undefined) return false
     const { clock, layoutInterval } = this.#options.settings
     if (!isConfirmed) return clock() - askedAt >= RETRY_INTERVAL_MS
     return clock() - Math.max(askedAt, contact.calledAt ?? askedAt) >= layoutInterval

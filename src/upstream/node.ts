@@ -107,7 +107,7 @@ export class UpstreamNode {
   }
 
   get #isAdmitting(): boolean {
-    return !this.#options.drained.has(this.name) && this.health.isAdmitting
+    return !this.#options.drained.has(this.name) && this.health.ejection.isAdmitting
   }
 
   /** Whether a call may be sent now: the node is neither drained nor ejected, and its queue has space. */
@@ -150,7 +150,8 @@ export class UpstreamNode {
   status() {
     const { queue, slots } = this.limiter
     const budget = this.#budgetInUse()?.shared.state
-    const { ejectedFor, lastFailure, hangs } = this.health
+    const { ejection, hangs } = this.health
+    const { remaining: ejectedFor, lastFailure } = ejection
     return {
       inFlight: slots.taken,
       limit: slots.limit.value,
@@ -173,7 +174,7 @@ export class UpstreamNode {
   async retire(): Promise<void> {
     this.health.retire()
     await new Promise((resolve) => setTimeout(resolve, RETIREMENT_GRACE_MS).unref())
-    this.limiter.rejectQueued(this.health.rejection(1))
+    this.limiter.rejectQueued(this.health.ejection.rejection(1))
     await this.#options.transport.close()
     await this.limiter.close()
     this.#budget?.close()
@@ -182,7 +183,7 @@ export class UpstreamNode {
   /** Rejects queued calls and aborts the calls in flight. */
   async destroy(): Promise<void> {
     this.health.retire()
-    this.limiter.rejectQueued(this.health.rejection(1))
+    this.limiter.rejectQueued(this.health.ejection.rejection(1))
     this.#budget?.close()
     await Promise.all([this.#options.transport.destroy(), this.limiter.close()])
   }

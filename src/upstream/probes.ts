@@ -20,7 +20,6 @@ import { type NameAndPassword, ownField } from '../core/values.ts'
 import { dataIn } from '../layouts/dialect.ts'
 import { bodyOf, layoutRules, shortBodyOf } from '../layouts/layout-rules.ts'
 import type { Send } from './call.ts'
-import type { ProbeOutcome } from './failure/suspicion.ts'
 import { statusProbe } from './node-problems.ts'
 
 /** A read that the edge sends for itself. `timeout` in milliseconds. */
@@ -36,6 +35,9 @@ type OwnCall = Pick<
 export function createOwnCall({ signal = new Cancellation(), ...call }: OwnCall): NodeCall {
   return { ...call, method: 'GET', retryable: true, expect: 'bytes', priority: 'own', signal }
 }
+
+/** `none`: the node sent no response in time. `notSent`: its limit of calls per minute did not permit the probe. */
+export type ProbeOutcome = 'answered' | 'blocked' | 'none' | 'notSent'
 
 /** What `GET /` shows. `reason`: why it does not show the layout; it contains no addresses. */
 export interface Probe {

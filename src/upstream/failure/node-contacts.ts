@@ -7,14 +7,15 @@ import type { CallNode, ClusterView } from '../../core/node-call.ts'
 import type { DrainedNodes } from '../drains.ts'
 import type { ContactTimes, LatestCall, PeerContact } from '../options.ts'
 import { callVersion } from '../probes.ts'
-import type { NodeContact, NodeHealth } from './health.ts'
+import type { NodeContact } from './evidence.ts'
+import type { NodeHealth } from './health.ts'
 
 interface ContactOptions {
   readonly call: CallNode
   readonly view: Pick<ClusterView, 'nodes' | 'master' | 'layoutOf'>
   readonly drained: DrainedNodes
   /** The nodes with an address, by name. */
-  readonly nodes: ReadonlyMap<string, { readonly health: Pick<NodeHealth, 'contact' | 'isAdmitting'> }>
+  readonly nodes: ReadonlyMap<string, { readonly health: Pick<NodeHealth, 'contact' | 'ejection'> }>
   /** Whether calls carry the credentials of the edge. With those of callers, only a response of a node counts. */
   readonly hasOwnCredentials: boolean
   /** Returns what the other replicas report; empty without Redis. */
@@ -54,7 +55,7 @@ export class NodeContacts {
   /** Whether a node was read once. With the credentials of callers, any response counts. */
   get hasRead(): boolean {
     const { hasOwnCredentials } = this.#options
-    this.#hasRead ||= this.#known.some(({ credentials, calledAt, failingSince }) =>
+    this.#hasRead ||= [...this.#contacts.values()].some(({ credentials, calledAt, failingSince }) =>
       hasOwnCredentials ? credentials === 'accepted' : calledAt !== undefined && failingSince === undefined,
     )
     return this.#hasRead
@@ -62,14 +63,15 @@ export class NodeContacts {
 
   /** The nodes in use that refuse the credentials. */
   get refusing(): readonly string[] {
-    return this.#inUse.filter((name) => this.#contactOf(name).credentials === 'refused')
+    return [...this.#contacts].flatMap(([node, { credentials }]) => (credentials === 'refused' ? [node] : []))
   }
 
   /** Whether the credentials are refused. The master decides; the workers only until it has answered. */
   get isRefused(): boolean {
-    const master = this.#contactOf(this.#options.view.master().name).credentials
+    const contacts = this.#contacts
+    const master = contacts.get(this.#options.view.master().name)?.credentials
     if (master !== undefined) return master === 'refused'
-    return this.refusing.length > 0 && !this.#known.some(({ credentials }) => credentials === 'accepted')
+    return this.refusing.length > 0 && ![...contacts.values()].some(({ credentials }) => credentials === 'accepted')
   }
 
   /**
@@ -108,7 +110,7 @@ export class NodeContacts {
    * these calls have one: the new ones may be wrong as well.
    */
   probeAll(): void {
-    for (const node of this.#inUse) void this.probe(node)
+    for (const node of this.#contacts.keys()) void this.probe(node)
   }
 
   /** Calls the nodes that are due. Resolves when those that are called, now or already, have answered. */
@@ -129,16 +131,17 @@ export class NodeContacts {
    * called more often, so that it learns whether it alone is cut off.
    */
   #nodesToCall(): readonly string[] {
-    const { peers, clock } = this.#options
+    const { peers, clock, nodes } = this.#options
     const { interval, slowInterval, idleInterval } = this.times
     const isUrgent = !this.isRefused && (!this.hasRead || this.#failedFor !== undefined)
     const reports = peers()
     const [failed, reached] = [agesByNode(reports, 'failing'), agesByNode(reports, 'answered')]
     const isAsked = reports.some(({ failing = [], answered = [] }) => failing.length > 0 && answered.length === 0)
-    return this.#inUse.filter((node) => {
+    return [...this.#contacts.keys()].filter((node) => {
+      const { ejection, contact } = nodes.get(node)?.health ?? {}
       // The call would not be sent.
-      if (this.#options.nodes.get(node)?.health.isAdmitting === false) return false
-      const { credentials, calledAt, failingSince } = this.#contactOf(node)
+      if (ejection?.isAdmitting === false) return false
+      const { credentials, calledAt, failingSince } = contact ?? {}
       // The timer may be a little early.
       const ago = calledAt === undefined ? NEVER_MS : clock() - calledAt + interval / 10
       if (isUrgent) return ago >= interval
@@ -160,24 +163,15 @@ export class NodeContacts {
     return ago >= interval && latest >= (latest < ago ? interval + 2 * this.times.slowInterval : interval)
   }
 
-  get #inUse(): readonly string[] {
-    const { view, drained } = this.#options
-    return view.nodes().flatMap(({ name, addressed }) => (addressed && !drained.has(name) ? [name] : []))
-  }
-
-  get #known(): readonly NodeContact[] {
-    return this.#inUse.map((name) => this.#contactOf(name))
-  }
-
-  /** A drained node shows nothing. */
-  #contactOf(node: string): NodeContact {
-    const { drained, nodes } = this.#options
-    return (drained.has(node) ? undefined : nodes.get(node)?.health.contact) ?? {}
+  /** The contacts with the nodes in use. A drained node shows nothing. */
+  get #contacts(): ReadonlyMap<string, NodeContact> {
+    const { view, drained, nodes } = this.#options
+    const inUse = view.nodes().filter(({ name, addressed }) => addressed && !drained.has(name))
+    return new Map(inUse.map(({ name }) => [name, nodes.get(name)?.health.contact ?? {}]))
   }
 
   #latestCalls(areFailing: boolean): readonly LatestCall[] {
-    return this.#inUse.flatMap((node) => {
-      const { calledAt, failingSince } = this.#contactOf(node)
+    return [...this.#contacts].flatMap(([node, { calledAt, failingSince }]) => {
       if (calledAt === undefined || (failingSince !== undefined) !== areFailing) return []
       return [{ node, ago: this.#options.clock() - calledAt }]
     })
@@ -185,7 +179,7 @@ export class NodeContacts {
 
   /** Milliseconds since all nodes fail; `undefined`: at least one does not, or was not called yet. */
   get #failedFor(): number | undefined {
-    const since = this.#known.map(({ failingSince }) => failingSince)
+    const since = [...this.#contacts.values()].map(({ failingSince }) => failingSince)
     if (since.length === 0 || since.some((each) => each === undefined)) return undefined
     return this.#options.clock() - Math.max(...since.map(Number))
   }

@@ -208,7 +208,7 @@ export class PassedOnCalls {
 
   #suspect(target: Target, through: string): void {
     const { clock, log, ejection } = this.#ports
-    const suspicion = this.#suspects.get(target) ?? new Suspicion('cutOff', ejection, clock)
+    const suspicion = this.#suspects.get(target) ?? new Suspicion(ejection.cutOff, clock)
     this.#suspects.set(target, suspicion)
     // A call that was sent before the suspicion is no new evidence.
     if (suspicion.remaining > 0) return

@@ -1,7 +1,7 @@
 /** Notices that a node which owes responses answers nothing. */
 import type { NodeCall } from '../../core/node-call.ts'
 import type { ClusterSettings } from '../options.ts'
-import type { ProbeOutcome } from './suspicion.ts'
+import type { ProbeOutcome } from '../probes.ts'
 
 /** Twice the usual time of a call is late. */
 const LATE_FACTOR = 2

@@ -21,13 +21,12 @@ import { mayWaitForOther, type UpstreamCall } from '../call.ts'
 import { provesExecution } from '../node-problems.ts'
 import type { Rejection } from '../node-response.ts'
 import type { ClusterSettings } from '../options.ts'
-import { type Admission, type Reason, Suspicion } from './suspicion.ts'
+import { type Admission, Suspicion } from './suspicion.ts'
 
 /** Agents and endpoints whose reads are remembered. */
 const MAX_GROUPS = 1_000
 
 interface Group {
-  readonly reason: Reason
   /** The reads, for operators. */
   readonly reads: string
   readonly subjectOf: (call: NodeCall) => string
@@ -50,8 +49,8 @@ const urlOf = ({ path }: NodeCall) => path
 
 export class StuckReads {
   readonly #options: StuckReadsOptions
-  readonly #databases = newGroup('databases', 'reads of the databases of agents', agentOf)
-  readonly #others = newGroup('others', 'reads that the API process does not answer by itself', endpointOf)
+  readonly #databases = newGroup('reads of the databases of agents', agentOf)
+  readonly #others = newGroup('reads that the API process does not answer by itself', endpointOf)
   /** Of one agent or endpoint. */
   readonly #single = growingLru<string, Group>(MAX_GROUPS)
   /** Suspicions that have not ended. */
@@ -101,7 +100,7 @@ export class StuckReads {
     group.lost.add(group.subjectOf(call))
     if (call.probeOf === group.suspicion) group.suspicion?.begin()
     if (group.suspicion !== undefined || group.lost.size < ejection.hangs) return
-    group.suspicion = new Suspicion(group.reason, ejection, clock)
+    group.suspicion = new Suspicion(ejection, clock)
     group.suspicion.begin()
     this.#suspicions += 1
     onStuck(group.reads, (other) => this.#groupsOf(other).includes(group))
@@ -128,21 +127,21 @@ export class StuckReads {
   #groupsOf(call: NodeCall): readonly Group[] {
     if (call.method !== 'GET' || call.priority === 'own' || !provesExecution(call)) return []
     const { agentData, endpoint } = call
-    if (agentData !== undefined) return [this.#databases, this.#singleOf('agent', `reads about agent ${agentData}`)]
-    return mayWaitForOther(call) ? [] : [this.#others, this.#singleOf('endpoint', `reads of ${endpoint}`)]
+    if (agentData !== undefined) return [this.#databases, this.#singleOf(`reads about agent ${agentData}`)]
+    return mayWaitForOther(call) ? [] : [this.#others, this.#singleOf(`reads of ${endpoint}`)]
   }
 
-  #singleOf(reason: 'agent' | 'endpoint', reads: string): Group {
+  #singleOf(reads: string): Group {
     const known = this.#single.get(reads)
     if (known !== undefined) return known
-    const group = newGroup(reason, reads, urlOf)
+    const group = newGroup(reads, urlOf)
     this.#single.set(reads, group)
     return group
   }
 }
 
-function newGroup(reason: Reason, reads: string, subjectOf: (call: NodeCall) => string): Group {
-  return { reason, reads, subjectOf, lost: new Set(), answeredAt: Number.NEGATIVE_INFINITY, suspicion: undefined }
+function newGroup(reads: string, subjectOf: (call: NodeCall) => string): Group {
+  return { reads, subjectOf, lost: new Set(), answeredAt: Number.NEGATIVE_INFINITY, suspicion: undefined }
 }
 
 /** Another node may answer other reads from its own copy. It would only pass on a read of an agent's database. */
