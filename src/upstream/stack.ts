@@ -8,6 +8,7 @@ import { countCall, retryOnce, traceAttempt } from './attempts.ts'
 import { notSent, type Send } from './call.ts'
 import { queue } from './call-in-slot.ts'
 import { DRAINED } from './drains.ts'
+import { isPassedOn } from './failure/passed-on-targets.ts'
 import { type Layer, reject, type StackParts, startQueueSpan } from './layer.ts'
 import { sendLateAgain } from './second-attempts.ts'
 
@@ -33,7 +34,7 @@ const limitPassedOn =
   ({ passedOn }: StackParts): Layer =>
   (next) =>
   (call) =>
-    call.passedOnTo === undefined ? next(call) : passedOn.send(call, next)
+    isPassedOn(call) ? passedOn.send(call, next) : next(call)
 
 const requireLayout =
   (parts: StackParts): Layer =>
