@@ -100,6 +100,13 @@ t.test('a replica may have stored a response, and an execution with the hit is a
   for (const [title, events] of Object.entries(executions)) t.equal(violationOf(inOrder(events)), '', title)
 })
 
+t.test('a writer waits for the acknowledgements of its first fence, not of a renewed one', async (t) => {
+  const renewed = [...registered, ...write, change(35, 'fence', 2), change(50, 'lift', 3), acknowledged(60, 3)]
+  const once = renewed.filter(({ at }, index) => (at !== 50 && at !== 60) || index >= renewed.length - 2)
+  t.equal(violationOf(inOrder(once)), '')
+  t.match(violationOf(inOrder(once.filter(({ at }) => at !== 30))), /no "write 1: the node carries it out"/)
+})
+
 t.test('a hit that no store explains is a violation', async (t) => {
   const underFence = [...registered, ...write, ...get(20.5, 23, 0, { id: 'r1' }), lookup(21), node(22, 0, 'r1')]
   const violations: Readonly<Record<string, readonly TraceEvent[]>> = {

@@ -52,11 +52,17 @@ export class TraceWrites {
     }
     this.#fences.set(id, write)
     this.#stateOf(write).replica = this.#execution.numberOf(writer)
+    const { isFenced, awaited } = this.#stateOf(write)
     this.#execution.withoutExpiredLeases(() => {
       if (fence.length > 0) this.#setFence(write)
       else this.#liftFence(write, bump.length > 0)
     })
     this.#endWait(write, change)
+    if (isFenced && fence.length > 0) {
+      // Its writer waits for the acknowledgements of the first fence only: since then, nothing could be stored locally.
+      this.#stateOf(write).awaited &= awaited
+      return true
+    }
     write.sequence = sequence
     write.leasesUntil = [...this.#execution.registeredUntil]
     return true
