@@ -1,6 +1,7 @@
 /** Builds the ports for clients: a listener and an HTTP application for each contract. */
 
 import type { Access } from '../access/access.ts'
+import type { Config } from '../config/schema.ts'
 import type { Contract } from '../contracts/endpoint.ts'
 import { rightsNeeded } from '../contracts/v4/index.ts'
 import type { Handler } from '../core/request.ts'
@@ -92,14 +93,17 @@ export async function buildFronts(base: FrontBase, parts: FrontParts): Promise<r
   }
   /** The first one is that of `listen.port`. */
   const all: readonly Front[] = await Promise.all(portsOf(initial.listen).map(createFront))
-  settings.onReload(async (next) => {
-    const reloads = await Promise.all(all.map(({ listener }) => listener.prepareReload(next.listen)))
-    return () => {
-      for (const apply of reloads) apply()
-      for (const { forgetUrls } of all) forgetUrls()
-    }
-  })
+  settings.onReload((next) => prepareReloads(all, next.listen))
   return all
+}
+
+/** Resolves with what applies the settings of the listeners to all ports at once. */
+async function prepareReloads(fronts: readonly Front[], listen: Config['listen']): Promise<() => void> {
+  const reloads = await Promise.all(fronts.map(({ listener }) => listener.prepareReload(listen)))
+  return () => {
+    for (const apply of reloads) apply()
+    for (const { forgetUrls } of fronts) forgetUrls()
+  }
 }
 
 /** In mode passthrough, clients of the v4 contract have tokens of the manager. */
