@@ -16,6 +16,7 @@ import { usesRedisTls } from '../config/section-rules.ts'
 import { systemClock } from '../core/timing.ts'
 import { headerText } from '../core/values.ts'
 import { peerOf, rangeCheck } from '../http/client-address.ts'
+import { countInProcess } from '../http/request-counts.ts'
 import { methodLabel } from '../http/request-events.ts'
 import { requestLog } from '../http/request-log.ts'
 import type { BeginTrace } from '../http/request-state.ts'
@@ -78,6 +79,8 @@ export async function buildBase(
     onStoreEvent,
     encryptionKey,
     shared,
+    /** Of all ports. */
+    countRequest: shared?.count ?? countInProcess(),
     endedTokens,
   }
 }

@@ -8,7 +8,7 @@ import type { Handler } from '../core/request.ts'
 import { createAuthenticator } from '../http/authenticator.ts'
 import { BodyBudget } from '../http/body-budget.ts'
 import { addressOfRequests, clientAddress } from '../http/client-address.ts'
-import { methodsAt as methodsOf } from '../http/contract.ts'
+import { methodsAt } from '../http/contract.ts'
 import { createHttp, type Http, type HttpOptions } from '../http/index.ts'
 import { rateLimitsOf } from '../http/rate-limit.ts'
 import { rejectionReporter } from '../http/report-requests.ts'
@@ -38,11 +38,14 @@ interface FrontParts {
   readonly addPlugins: NonNullable<HttpOptions['plugins']>
 }
 
-type FrontBase = Pick<Base, 'settings' | 'audit' | 'shared' | 'log' | 'events' | 'traces' | 'endedTokens'>
+type FrontBase = Pick<
+  Base,
+  'settings' | 'audit' | 'shared' | 'countRequest' | 'log' | 'events' | 'traces' | 'endedTokens'
+>
 
 /** Rejects with an `Error` for the operator if the certificate or a setting cannot be used. */
 export async function buildFronts(base: FrontBase, parts: FrontParts): Promise<readonly Front[]> {
-  const { settings, audit, shared, log, events, traces } = base
+  const { settings, audit, countRequest, log, events, traces } = base
   const { emit } = events
   const { cluster, kindOf } = parts
   const { callerRights } = parts.cache
@@ -74,20 +77,20 @@ export async function buildFronts(base: FrontBase, parts: FrontParts): Promise<r
   }
   const createFront = async ({ contract, port }: PortSettings): Promise<Front> => {
     const served = parts.served.get(contract)
-    if (served === undefined) throw new Error(`no port serves the ${contract} contract`)
+    if (served === undefined) throw new Error(`the ${contract} contract is not built`)
     const listener = await createListener({
       ...initial.listen,
       cors: initial.listen.cors.origins.length > 0,
       log,
       onReject: rejectionReporter(addressOf, emit.request),
-      methodsAt: (url) => methodsOf(served, url),
+      methodsAt: (url) => methodsAt(served, url),
       ...(contract === 'v4' && { rejectionForm: problemForm }),
     })
     const http = await createHttp({
       ...common,
       contract: served,
       server: listener.fastify,
-      authentication: (app) => createAuthenticator(app, accessOf[contract], rateLimits, shared?.count),
+      authentication: (app) => createAuthenticator(app, accessOf[contract], rateLimits, countRequest),
     })
     return { ...http, listener, port, contract }
   }

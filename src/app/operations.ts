@@ -129,7 +129,10 @@ function listenerSettings({ listen: { limits, timeouts }, operations: { tls } }:
 }
 
 /** Connects sign-ins with users, sessions and rate limits. */
-export function buildSignIn({ settings, log, shared }: Pick<Base, 'settings' | 'log' | 'shared'>, access: Access) {
+export function buildSignIn(
+  { settings, log, countRequest }: Pick<Base, 'settings' | 'log' | 'countRequest'>,
+  access: Access,
+) {
   let authenticator: OperatorAuthenticator | undefined
   const readAuthenticator = (): OperatorAuthenticator => {
     if (authenticator === undefined) throw new Error('the operations listener has no authentication yet')
@@ -138,8 +141,7 @@ export function buildSignIn({ settings, log, shared }: Pick<Base, 'settings' | '
   let pages: SignInPages | undefined
   const signIn: SignIn = {
     authentication: async (app) => {
-      // Requests are counted over all replicas, or in this process.
-      const created = await createAuthenticator(app, access, rateLimitsOf(settings.derive), shared?.count)
+      const created = await createAuthenticator(app, access, rateLimitsOf(settings.derive), countRequest)
       authenticator = created
       return async (request, reply) => {
         const caller = pages?.findCaller(request)

@@ -10,12 +10,10 @@
  */
 import fastifyRateLimit, { type FastifyRateLimitStoreCtor, normalizeIP } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { createCounters } from '../core/counters.ts'
 import { EdgeError } from '../core/errors.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
-import { systemClock } from '../core/timing.ts'
-import { type CountRequest, SharedRequestCounts } from './request-counts.ts'
+import { type CountRequest, countInProcess } from './request-counts.ts'
 
 /** Charges a caller and its address for a request that turns out to cost. `isBulk`: the client always has one. Throws 903. */
 export type Charge = (caller: Caller, clientAddress: string, isBulk?: boolean) => void
@@ -61,11 +59,11 @@ export function rateLimitsOf(derive: DeriveLimit): RateLimits {
   }
 }
 
-/** Registers @fastify/rate-limit on the app. Without `count`, this process counts by itself. */
+/** Registers @fastify/rate-limit on the app. Without `count`, the app counts by itself. */
 export async function registerRateLimiters(
   app: FastifyInstance,
   limits: RateLimits,
-  count: CountRequest = new SharedRequestCounts(createCounters(systemClock.elapsed)).count,
+  count: CountRequest = countInProcess(),
 ) {
   await app.register(fastifyRateLimit, { global: false, store: storeOver(count) })
   const { perCaller } = limits

@@ -3,7 +3,7 @@
  * a key in batches once it has a quarter of its share of the limit. Below that, a key costs Redis nothing, and can
  * exceed the limit by a quarter at most.
  */
-import type { Counters } from '../core/counters.ts'
+import { type Counters, createCounters } from '../core/counters.ts'
 import { RecentlyUsed } from '../core/recently-used.ts'
 import { systemClock } from '../core/timing.ts'
 
@@ -103,4 +103,9 @@ export class SharedRequestCounts {
     window.shared = count
     window.endsAt = systemClock.elapsed() + left
   }
+}
+
+/** Returns what counts the requests of this process alone: there is no Redis. */
+export function countInProcess(): CountRequest {
+  return new SharedRequestCounts(createCounters(systemClock.elapsed)).count
 }
