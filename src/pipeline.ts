@@ -9,8 +9,8 @@
  *   writes:  refuseWrites – while nodes of two layouts run side by side, and during a read-only trial
  *            writeLock   – one write at a time for a name, over all replicas; outside of the fences, so that a write
  *                          that waits blocks no reads, and is never sent if its client disconnects
- *            endTokens   – within the fence: the edge refuses the tokens that the write has ended
  *            invalidate  – fences the touched tags before a node can act, invalidates them before the response is sent
+ *            endTokens   – within the fence: the edge refuses the tokens that the write has ended
  *
  *   A read that reaches an operation of the edge or the nodes is charged first: hits have a rate limit of their own.
  *   Reads that share a fetch are hits, so the cache charges the one that starts it.

@@ -104,7 +104,7 @@ async function sendFenced(
 }
 
 /**
- * A longer response body is not parsed, which would block the event loop. It usually names more values than policy.ts
+ * A longer response body is not parsed, which would block the event loop. It usually names more values than tags.ts
  * expands into single tags, so the wildcard of the family is invalidated instead.
  */
 const MAX_PARSED_BYTES = 64 * 1024

@@ -2,7 +2,7 @@
  * Whether this replica may use Redis: one state machine, which the replies of Redis move. `heartbeat.ts` sends commands while
  * nothing else does.
  *
- * | state | reads use Redis | ends |
+ * | state | reads may use Redis | ends |
  * |---|---|---|
  * | starting | no | answered: up; not within `bulkTimeout`: lost |
  * | up | yes | a command fails: doubted, and a heartbeat is sent at once; there is no connection: lost |
@@ -84,7 +84,7 @@ export class RedisContact {
     return now >= this.#usableFrom
   }
 
-  /** When reads stopped using Redis; undefined if they use it. */
+  /** When Redis was lost; undefined if it is not lost. */
   get lostAt(): number | undefined {
     return this.#state.kind === 'lost' ? this.#state.since : undefined
   }
@@ -158,7 +158,7 @@ export class RedisContact {
   /**
    * To be called when Redis is reachable again. Trusts it once `restore` has sent what this replica could not send. Other
    * replicas may have acknowledged writes that they could not record: they get one lease to do so. At the first connection,
-   * there is nothing to wait for. Resolves to whether reads use Redis again.
+   * there is nothing to wait for. Resolves to whether Redis is up again.
    */
   async regain(): Promise<boolean> {
     const { elapsed, times, onEvent } = this.#options

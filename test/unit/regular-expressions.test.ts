@@ -19,7 +19,7 @@ const NO_FOREIGN_TEXT: Readonly<Record<string, string>> = {
   'src/cache/tags.ts': 'templates of tags in the catalogue',
   'src/config/environment.ts': 'names of environment variables',
   'src/config/certificates.ts': 'files that the settings name',
-  'src/layouts/v4/conversation.ts': 'templates of translations in the catalogue',
+  'src/layouts/v4/call.ts': 'templates of translations in the catalogue',
 }
 
 /** Expressions that are built at run time: the file and the text of the argument, and what it is made of. */
@@ -30,8 +30,8 @@ const BUILT: Readonly<Record<string, string>> = {
     'anchored templates of the catalogue, `.+` in place of a value',
   'src/core/values.ts: `^${IPV4_OCTET}(?:\\\\.${IPV4_OCTET}){3}$`': 'bounded repetitions',
   'src/http/body.ts: kinds.ips.pattern': 'the catalogue; test/unit/contracts/kinds-are-linear.test.ts',
-  'src/http/param-checks.ts: body.xmlWhen.matches': 'the catalogue; checked below',
   'src/http/param-checks.ts: param.within.pattern': 'the catalogue; test/unit/contracts/kinds-are-linear.test.ts',
+  'src/http/param-checks.ts: xmlWhen.matches': 'the catalogue; checked below',
   'src/layouts/v4/build-call.ts: byEdgeIf': 'the catalogue; checked below',
 }
 
