@@ -26,8 +26,9 @@ type Use = (index: number) => unknown
 const failedLogins = () => 1_000_000
 /** Counters of two replicas that share an unreachable Redis. */
 function shared(): Counters {
-  const heartbeat = { hasLeases: false, lostAt: 0, replicas: 2, onBeat: () => () => undefined }
-  return new SharedCounters({ heartbeat, elapsed: clock.elapsed } as unknown as RedisReplica)
+  const heartbeat = { replicas: 2, onBeat: () => () => undefined }
+  const contact = { hasLeases: false, lostAt: 0 }
+  return new SharedCounters({ heartbeat, contact, elapsed: clock.elapsed } as unknown as RedisReplica)
 }
 const addressOf = (index: number) => `2001:db8:${(index >> 16).toString(16)}:${(index & 0xffff).toString(16)}::`
 
