@@ -31,6 +31,8 @@ export class SilenceWatch {
   /** The calls in flight, with the time of their start. */
   readonly #inFlight = new Map<InFlightCall, number>()
   #lastResponse = Number.NEGATIVE_INFINITY
+  /** When the last probes ended that did not show silence. */
+  #probedAt = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
   #isProbing = false
   #isRetired = false
@@ -39,6 +41,7 @@ export class SilenceWatch {
     this.#options = options
   }
 
+  /** When the node last answered a call or a probe. */
   get lastResponse(): number {
     return this.#lastResponse
   }
@@ -69,7 +72,8 @@ export class SilenceWatch {
   #watch(): void {
     this.#timer = undefined
     if (this.#inFlight.size === 0) return
-    const due = [...this.#inFlight].map(([call, start]) => Math.max(start, this.#lastResponse) + this.#waitOf(call))
+    const since = Math.max(this.#lastResponse, this.#probedAt)
+    const due = [...this.#inFlight].map(([call, start]) => Math.max(start, since) + this.#waitOf(call))
     const wait = Math.min(...due) - this.#options.clock()
     if (wait > 0) this.#timer = setTimeout(() => this.#watch(), wait).unref()
     else void this.#findOut()
@@ -87,13 +91,16 @@ export class SilenceWatch {
     let isSilent = true
     for (let sent = 0; isSilent && sent < ejection.silence.probes; sent += 1) {
       const outcome = await probe([...this.#inFlight.keys()].find(({ call }) => call.credentials)?.call.credentials)
+      if (outcome === 'answered' || outcome === 'blocked') this.#lastResponse = clock()
       isSilent = outcome === 'none' && this.#lastResponse < began
     }
     this.#isProbing = false
-    // Without a response to the probe, the silence is measured again from now on.
-    if (!isSilent) this.#lastResponse = clock()
     if (this.#isRetired) return
-    if (!isSilent) return this.#watch()
+    if (!isSilent) {
+      // A probe that was not sent shows nothing: the silence is measured again from now on.
+      this.#probedAt = clock()
+      return this.#watch()
+    }
     // All calls may have ended meanwhile, because their clients disconnected: the probes are evidence enough.
     this.endReads()
     onSilent()
