@@ -55,10 +55,11 @@ export class RecentlyUsed<Value> {
 
 /**
  * Returns an LRU map of at most `maxEntries` whose memory grows with its entries. The option `max` of lru-cache allocates all
- * places at once: at a start, these would be some 300,000 in eight maps.
+ * places at once: at a start, these would be some 300,000 in eight maps. `dispose`: called with a value that leaves the map.
  */
 export function growingLru<Key extends object | string | number, Value extends object | string | number | boolean>(
   maxEntries: number,
+  dispose?: (value: Value) => void,
 ): LRUCache<Key, Value> {
-  return new LRUCache({ maxSize: maxEntries, sizeCalculation: () => 1 })
+  return new LRUCache({ maxSize: maxEntries, sizeCalculation: () => 1, ...(dispose && { dispose }) })
 }

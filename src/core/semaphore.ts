@@ -20,6 +20,11 @@ export class Semaphore {
     return this.#taken < this.#limit()
   }
 
+  /** Whether no slot is taken. */
+  get isIdle(): boolean {
+    return this.#taken === 0
+  }
+
   /** How many wait in a lane. */
   waiting(lane = 0): number {
     return this.#lanes[lane]?.length ?? 0

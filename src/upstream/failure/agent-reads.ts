@@ -4,10 +4,12 @@
  *
  * | state | reads in flight | ends |
  * |---|---|---|
- * | open | one of those sent after the latest response, two for `silence.minWait` after it; none that has waited so long counts | when one without a later response is late, and the node answers other calls: stuck |
- * | stuck | 1; when it begins, all but one give their slots back | with a response: open |
+ * | answered, for `silence.minWait` | 2 without a later response | then: open |
+ * | open | 1 without a later response | with a response: answered; when one is late, and the node answers other calls: stuck |
+ * | stuck | 1; when it begins, all but one give their slots back | with a response: answered |
  *
- * A read is late after `max(silence.minWait, LATE_FACTOR × usual time)`.
+ * In the first two states, a read that has waited for `silence.minWait` counts no longer. A read is late after
+ * `max(silence.minWait, LATE_FACTOR × usual time)`.
  */
 
 import type { NodeCall } from '../../core/node-call.ts'
@@ -24,8 +26,8 @@ import type { SilenceWatch } from './silence.ts'
 const LATE_FACTOR = 5
 /** With one, a read that takes long alone would hold up the others of a database that answers. */
 const MAX_UNANSWERED = 2
-/** Agents whose databases are stuck, or with reads in flight. */
-const MAX_AGENTS = 1_000
+/** Agents without reads whose databases are remembered. */
+const MAX_IDLE = 1_000
 
 /** `limits`: `inFlight` bounds the reads in flight without a slot, `queue` those that wait for a database that is stuck. */
 interface AgentReadsOptions extends Pick<ClusterSettings, 'limits' | 'ejection' | 'clock'> {
@@ -57,7 +59,9 @@ class Database {
 
 export class AgentReads {
   readonly options: AgentReadsOptions
-  readonly #databases = growingLru<string, Database>(MAX_AGENTS)
+  /** The databases with reads that have entered. */
+  readonly #inUse = new Map<string, Database>()
+  readonly #idle = growingLru<string, Database>(MAX_IDLE)
   withoutSlot = 0
   waiting = 0
 
@@ -67,9 +71,14 @@ export class AgentReads {
 
   /** Returns the next read of the database of this agent. */
   open(agent: string): AgentRead {
-    const database = this.#databases.get(agent) ?? new Database(this.options.clock)
-    this.#databases.set(agent, database)
+    const database = this.#inUse.get(agent) ?? this.#idle.get(agent) ?? new Database(this.options.clock)
     return new AgentRead(this, agent, database)
+  }
+
+  /** To be called when reads of the database have entered or left. */
+  note(agent: string, database: Database): void {
+    if (!database.places.isIdle) this.#inUse.set(agent, database)
+    else if (this.#inUse.delete(agent)) this.#idle.set(agent, database)
   }
 }
 
@@ -97,9 +106,12 @@ export class AgentRead {
     const reads = this.#reads
     if (places.isFree || reads.waiting < reads.options.limits().queue) {
       reads.waiting += 1
-      const ended = await takeSlot(places, { signal, ...(presence && { presence }) })
+      const place = takeSlot(places, { signal, ...(presence && { presence }) })
+      reads.note(this.#agent, this.#database)
+      const ended = await place
       reads.waiting -= 1
       if (ended === undefined) return undefined
+      reads.note(this.#agent, this.#database)
       if (fault() === 'cancelled') return ABANDONED
     }
     return { ok: false, fault: 'overloaded', reason: 'agentStuck', about: this.#agent, retryAfter: 1 }
@@ -126,6 +138,7 @@ export class AgentRead {
 
   leave(): void {
     this.#database.places.release()
+    this.#reads.note(this.#agent, this.#database)
   }
 
   /** To be called when the read is sent. `usualTime`: milliseconds; 0: not known. */

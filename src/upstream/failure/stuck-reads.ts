@@ -9,10 +9,10 @@
  * | `others` | others that the API process does not answer by itself, and that no other node may delay | the endpoint |
  * | `endpoint` | those of one endpoint | the URL |
  *
- * A group is suspected when reads about `hangs` subjects got no response for half of their timeout, at least
- * `silence.maxWait`, and none of the group was answered since. The reads in flight end then. Later ones fail at once, except for
- * trials: one at a time, about another subject at once, otherwise at the times of `suspicion.ts`. Any response to a read of the
- * group ends this.
+ * A read is lost when it gets no response for half of its timeout, at least `silence.maxWait`. A group is suspected when reads
+ * about `hangs` subjects were lost since its last response. Its reads in flight end then, and later ones fail at once. Some are
+ * sent as trials, one at a time: at once if no read about the subject was lost, otherwise at the times of `suspicion.ts`. Any
+ * response to a read of the group ends the suspicion.
  */
 
 import type { NodeCall } from '../../core/node-call.ts'
@@ -25,6 +25,8 @@ import { type Admission, Suspicion } from './suspicion.ts'
 
 /** Agents and endpoints whose reads are remembered. */
 const MAX_GROUPS = 1_000
+/** Subjects of lost reads of a group. When so many were lost, another subject is no reason for a trial at once. */
+const MAX_LOST = 100
 
 interface Group {
   /** The reads, for operators. */
@@ -52,7 +54,7 @@ export class StuckReads {
   readonly #databases = newGroup('reads of the databases of agents', agentOf)
   readonly #others = newGroup('reads that the API process does not answer by itself', endpointOf)
   /** Of one agent or endpoint. */
-  readonly #single = growingLru<string, Group>(MAX_GROUPS)
+  readonly #single = growingLru<string, Group>(MAX_GROUPS, (group) => this.#clear(group))
   /** Suspicions that have not ended. */
   #suspicions = 0
 
@@ -69,8 +71,8 @@ export class StuckReads {
   admit(call: NodeCall): Admission | Rejection {
     const group = this.#suspectedOf(call)
     if (group === undefined) return { ok: true }
-    const { lost, suspicion: probeOf, subjectOf } = group
-    const retryAfter = probeOf.admit(!lost.has(subjectOf(call)))
+    const { suspicion: probeOf } = group
+    const retryAfter = probeOf.admit(isNew(group, call))
     return retryAfter === undefined ? { ok: true, probeOf } : rejectionOf(group, call, retryAfter)
   }
 
@@ -97,7 +99,7 @@ export class StuckReads {
 
   #lose(group: Group, call: UpstreamCall): void {
     const { ejection, clock, onStuck } = this.#options
-    group.lost.add(group.subjectOf(call))
+    if (isNew(group, call)) group.lost.add(group.subjectOf(call))
     if (call.probeOf === group.suspicion) group.suspicion?.begin()
     if (group.suspicion !== undefined || group.lost.size < ejection.hangs) return
     group.suspicion = new Suspicion(ejection, clock)
@@ -142,6 +144,11 @@ export class StuckReads {
 
 function newGroup(reads: string, subjectOf: (call: NodeCall) => string): Group {
   return { reads, subjectOf, lost: new Set(), answeredAt: Number.NEGATIVE_INFINITY, suspicion: undefined }
+}
+
+/** Whether the read is about a subject of which none was lost. */
+function isNew({ lost, subjectOf }: Group, call: NodeCall): boolean {
+  return lost.size < MAX_LOST && !lost.has(subjectOf(call))
 }
 
 /** Another node may answer other reads from its own copy. It would only pass on a read of an agent's database. */
