@@ -16,6 +16,8 @@ interface NodeHealthOptions extends EjectionOptions {
 }
 
 const HANGS: CallFailure = { fault: 'timeout', reason: 'hanging' }
+/** A client has left, and the node is slow. */
+const SLOW: CallFailure = { fault: 'timeout', reason: 'timedOut' }
 
 export class NodeHealth {
   readonly #options: NodeHealthOptions
@@ -84,10 +86,11 @@ export class NodeHealth {
   record(call: UpstreamCall, end: CallEnd, elapsed: number): HealthSignal {
     const signal = end.response && this.#showsHang(end.response) ? 'hang' : signalOf(call, end.failure, elapsed)
     this.#contact = contactAfter(this.#contact, signal, end, this.#options.clock())
-    const shown = signal === 'hang' ? HANGS : end.failure
+    const failure = end.failure?.fault !== 'cancelled' ? end.failure : signal === 'failure' ? SLOW : undefined
+    const shown = signal === 'hang' ? HANGS : failure
     // The reads that end because the node is silent show no more than that.
     const isKnown = shown?.fault === 'timeout' && this.isSilent
-    if (shown !== undefined && shown.fault !== 'cancelled' && !isKnown) this.ejection.noteFailure(shown)
+    if (shown !== undefined && !isKnown) this.ejection.noteFailure(shown)
     this.#apply(signal, call, end)
     const mayBeLate = end.failure !== undefined && faultRules[end.failure.fault].health === 'ifSlow'
     // A call may be sent shortly before the deadline of its request.
