@@ -101,5 +101,7 @@ const eject =
       return Promise.resolve(reject(parts, call, admission))
     }
     const { probeOf } = admission
-    return probeOf === undefined ? next(call) : next({ ...call, probeOf }).finally(() => probeOf.endProbe())
+    if (probeOf === undefined) return next(call)
+    const { probeStart } = probeOf
+    return next({ ...call, probeOf }).finally(() => probeOf.endProbe(probeStart))
   }

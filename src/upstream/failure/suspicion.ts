@@ -96,9 +96,15 @@ export class Suspicion {
     return this.#probeStart !== undefined && this.#clock() - this.#probeStart < this.#times.maxTime
   }
 
+  /** When the latest probe was sent, if its end is awaited. */
+  get probeStart(): number | undefined {
+    return this.#probeStart
+  }
+
   /**
    * Returns `undefined` if the call is the probe, otherwise the whole seconds until it may be sent. `isEarly`: it may be sent
-   * before its time. The caller reports what the probe shows with `begin`, or drops the suspicion, and then calls `endProbe`.
+   * before its time. The caller reports what the probe shows with `begin`, or drops the suspicion, and then calls `endProbe`
+   * with the present `probeStart`.
    */
   admit(isEarly = false): number | undefined {
     if (this.#isProbing || (!isEarly && !this.isDue)) return this.retryAfter
@@ -119,8 +125,11 @@ export class Suspicion {
     return time * (0.75 + Math.random() / 4)
   }
 
-  /** If the probe has shown nothing, for example because its client disconnected, the next call is the probe. */
-  endProbe(): void {
-    this.#probeStart = undefined
+  /**
+   * If the probe has shown nothing, for example because its client disconnected, the next call is the probe. An earlier one
+   * than the latest, which has taken more than `maxTime`, changes nothing.
+   */
+  endProbe(start = this.#probeStart): void {
+    if (start === this.#probeStart) this.#probeStart = undefined
   }
 }
