@@ -14,7 +14,7 @@ import { type Admission, blockPause, type Reason, reasons, Suspicion } from './s
 
 export interface EjectionOptions extends Pick<ClusterSettings, 'ejection' | 'log' | 'clock'> {
   readonly node: string
-  /** Called when an ejection begins or is prolonged. */
+  /** Called when an ejection begins, gets another reason, or is prolonged for `failures` or `hanging`. */
   readonly onEject: (rejection: Rejection, begins: boolean) => void
   /** Called when a probe of the edge has ended an ejection. */
   readonly onRecover: () => void

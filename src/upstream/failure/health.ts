@@ -99,7 +99,10 @@ export class NodeHealth {
     return signal
   }
 
-  /** Forgets everything about the node, because an operator has put it back. */
+  /**
+   * Ends the ejection, and forgets failures and stuck reads, because an operator has put the node back. Calls in flight are
+   * watched further, and nodes behind this one stay cut off.
+   */
   forget(): void {
     this.#hangs = 0
     this.#forgetFailures()
