@@ -60,7 +60,7 @@ export class PreparedHits {
   #hits = new RecentlyUsed<PreparedHit>(MAX_IN_USE)
   /** Monotonic milliseconds. */
   #clearedAt = Number.NEGATIVE_INFINITY
-  readonly #waiting = new TurnQueue<WaitingRequest>(HITS_PER_TURN, (waiting) => this.#answerWaiting(waiting))
+  readonly #waiting = new TurnQueue<WaitingRequest>(HITS_PER_TURN, (waiting) => this.#answerNow(waiting))
   #isOff = false
 
   constructor(options: PreparedHitOptions, authenticator: Authenticator) {
@@ -112,17 +112,14 @@ export class PreparedHits {
     else this.#waiting.add({ hit, request, reply, next })
   }
 
-  #answerWaiting(waiting: readonly WaitingRequest[]): void {
-    for (const { hit, request, reply, next } of waiting) {
-      let error: Error | undefined
-      try {
-        if (this.#respond(hit, request, reply)) continue
-      } catch (fault) {
-        error = fault as Error
-      }
-      // By itself: a fault in the steps that follow must neither run them twice nor end this loop.
-      queueMicrotask(() => next(error))
+  #answerNow({ hit, request, reply, next }: WaitingRequest): void {
+    let error: Error | undefined
+    try {
+      if (this.#respond(hit, request, reply)) return
+    } catch (fault) {
+      error = fault as Error
     }
+    next(error)
   }
 
   /**

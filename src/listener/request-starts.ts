@@ -15,9 +15,7 @@ let starts = 0
 let begin: number | undefined
 let isTurnOver = false
 
-const later = new TurnQueue<() => void>(LATER_STARTS_PER_TURN, (waiting) => {
-  for (const start of waiting) start()
-})
+const later = new TurnQueue<() => void>(LATER_STARTS_PER_TURN, (start) => start())
 
 /** Whether a request that arrives may start in this turn. Otherwise it is to be started by `startLater`. */
 export function mayStartNow(): boolean {
