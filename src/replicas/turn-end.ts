@@ -6,10 +6,21 @@ export class TurnEnd {
   #streams: Writable[] = []
   #isScheduled = false
 
-  /** Calls `send` when all requests of this turn have arrived. What it sends is in the writes of this turn. */
-  add(send: () => void): void {
-    this.#batches.push(send)
+  /**
+   * Calls `send` when all requests of this turn have arrived, and resolves to its result. What it sends is in the writes of
+   * this turn. If it throws, only its own callers get the error: the other batches are sent.
+   */
+  add<Result>(send: () => Promise<Result>): Promise<Result> {
     this.#schedule()
+    return new Promise((resolve, reject) => {
+      this.#batches.push(() => {
+        try {
+          resolve(send())
+        } catch (error) {
+          reject(error)
+        }
+      })
+    })
   }
 
   /** What is written to the stream in this turn is one write: each write costs more than a command. */
@@ -27,15 +38,12 @@ export class TurnEnd {
   }
 
   #end(): void {
-    try {
-      // A batch may add another one.
-      for (let at = 0; at < this.#batches.length; at += 1) this.#batches[at]?.()
-    } finally {
-      const streams = this.#streams
-      this.#batches = []
-      this.#streams = []
-      this.#isScheduled = false
-      for (const stream of streams) stream.uncork()
-    }
+    // A batch may add another one.
+    for (let at = 0; at < this.#batches.length; at += 1) this.#batches[at]?.()
+    const streams = this.#streams
+    this.#batches = []
+    this.#streams = []
+    this.#isScheduled = false
+    for (const stream of streams) stream.uncork()
   }
 }

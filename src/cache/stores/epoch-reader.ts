@@ -15,20 +15,27 @@ export interface InvalidationSequence {
   readonly sequence: string
 }
 
-interface EpochsToRead {
-  readonly tags: readonly Tag[]
-  /** `undefined`: Redis is unreachable. */
-  readonly end: (epochs: TagEpochs | undefined) => void
+interface EpochsReply extends InvalidationSequence {
+  /** One for each tag of the command. */
+  readonly epochs: readonly (string | number)[]
+  /** The places of fenced tags among them. */
+  readonly fenced: ReadonlySet<number>
 }
 
-/** Tags of one command. */
+/** The reads of one command. `places`: of each tag in it. `reply`: undefined if Redis is unreachable. */
+interface EpochsBatch {
+  readonly places: Map<Tag, number>
+  readonly reply: Promise<EpochsReply | undefined>
+}
+
+/** Tags of one command. One read has fewer: cache/tags.ts bounds the values of each of its templates. */
 const TAGS_PER_COMMAND = 500
 
 export class EpochReader {
   readonly #replica: RedisReplica
   readonly #known: KnownEpochs
-  /** Of this turn. */
-  #unsent: EpochsToRead[] = []
+  /** The batch to which reads of this turn are added. */
+  #unsent: EpochsBatch | undefined
 
   constructor(replica: RedisReplica, known: KnownEpochs) {
     this.#replica = replica
@@ -36,70 +43,62 @@ export class EpochReader {
   }
 
   /** Reads the epochs of an entry's tags and key, and remembers them. Undefined: Redis is unreachable. */
-  read(key: string, tags: readonly Tag[]): Promise<TagEpochs | undefined> {
+  async read(key: string, tags: readonly Tag[]): Promise<TagEpochs | undefined> {
     const readAt = this.#replica.elapsed()
     const all = [...tags, keyTag(key)]
     const read = this.#known.beginRead(all)
-    if (this.#unsent.length === 0) this.#replica.turnEnd.add(() => this.#sendAll())
-    return new Promise((resolve) => {
-      const end: EpochsToRead['end'] = (epochs) => {
-        this.#known.endRead(read, epochs)
-        resolve(epochs && { ...withKeyEpoch(epochs), readAt })
-      }
-      this.#unsent.push({ tags: all, end })
-    })
+    const { places, reply } = this.#batchFor(all)
+    const own = all.map((tag) => places.get(tag) ?? -1)
+    let epochs: TagEpochs | undefined
+    try {
+      epochs = epochsAt(own, await reply)
+    } finally {
+      this.#known.endRead(read, epochs)
+    }
+    return epochs && { ...withKeyEpoch(epochs), readAt }
   }
 
   /** Most tags are those of all reads of a group: each is read once. */
-  #sendAll(): void {
-    const reads = this.#unsent
-    this.#unsent = []
-    let some: EpochsToRead[] = []
-    let places = new Map<Tag, number>()
-    for (const read of reads) {
-      if (places.size + read.tags.length > TAGS_PER_COMMAND && some.length > 0) {
-        void this.#send(some, places)
-        some = []
-        places = new Map()
-      }
-      some.push(read)
-      for (const tag of read.tags) if (!places.has(tag)) places.set(tag, places.size)
-    }
-    void this.#send(some, places)
-  }
-
-  /** `places`: of each tag in the command. */
-  async #send(reads: readonly EpochsToRead[], places: ReadonlyMap<Tag, number>): Promise<void> {
-    const reply = await this.#replyOf([...places.keys()])
-    if (reply === undefined) {
-      for (const { end } of reads) end(undefined)
-      return
-    }
-    const [generation, , fencedPlaces, ...values] = reply
-    const fenced = new Set(fencedPlaces === '' ? [] : String(fencedPlaces).split(' ').map(Number))
-    for (const { tags, end } of reads) {
-      const own = tags.map((tag) => places.get(tag) ?? -1)
-      end({
-        generation: String(generation),
-        epochs: own.map((place) => String(values[place])),
-        fenced: fenced.size > 0 && own.some((place) => fenced.has(place)),
+  #batchFor(tags: readonly Tag[]): EpochsBatch {
+    let batch = this.#unsent
+    if (batch === undefined || batch.places.size + tags.length > TAGS_PER_COMMAND) {
+      const places = new Map<Tag, number>()
+      const reply = this.#replica.turnEnd.add(() => {
+        this.#unsent = undefined
+        return this.#send([...places.keys()])
       })
+      batch = { places, reply }
+      this.#unsent = batch
     }
+    for (const tag of tags) if (!batch.places.has(tag)) batch.places.set(tag, batch.places.size)
+    return batch
   }
 
   /** Reads the place in the sequence of invalidations. Undefined: Redis is unreachable. */
-  async readSequence(): Promise<InvalidationSequence | undefined> {
-    const reply = await this.#replyOf([])
-    return reply && { generation: String(reply[0]), sequence: String(reply[1]) }
+  readSequence(): Promise<InvalidationSequence | undefined> {
+    return this.#send([])
   }
 
-  /** Returns the reply of READ_EPOCHS. */
-  async #replyOf(tags: readonly Tag[]): Promise<readonly (string | number)[] | undefined> {
+  async #send(tags: readonly Tag[]): Promise<EpochsReply | undefined> {
     const { commands, contact, times } = this.#replica
     const [keys, args] = [[redisKeys.epochs], [randomUUID(), ...tags]]
     const reply = await commands.runScript<(string | number)[]>(READ_EPOCHS, keys, args, times.commandTimeout)
     contact.reportReply(reply)
-    return reply.ok && contact.observeGeneration(String(reply.value[0])) ? reply.value : undefined
+    if (!reply.ok || !contact.observeGeneration(String(reply.value[0]))) return undefined
+    const [generation, sequence, places, ...epochs] = reply.value
+    const fenced = new Set(places === '' ? [] : String(places).split(' ').map(Number))
+    return { generation: String(generation), sequence: String(sequence), epochs, fenced }
+  }
+}
+
+/** Returns the epochs at these places of a reply. */
+function epochsAt(places: readonly number[], reply: EpochsReply | undefined): TagEpochs | undefined {
+  if (reply === undefined) return undefined
+  const { generation, epochs, fenced } = reply
+  return {
+    generation,
+    epochs: places.map((place) => String(epochs[place])),
+    fenced: fenced.size > 0 && places.some((place) => fenced.has(place)),
   }
 }
 

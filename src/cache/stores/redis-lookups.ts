@@ -19,15 +19,10 @@ interface TierLookup {
   readonly entry?: LocalEntry | undefined
 }
 
-interface UnsentLookup {
-  readonly found: Promise<TierLookup>
-  readonly send: () => void
-}
-
 export class RedisLookups {
   readonly #options: RedisLookupsOptions
   /** Those that have arrived in this turn. */
-  readonly #unsent = new Map<string, UnsentLookup>()
+  readonly #unsent = new Map<string, Promise<TierLookup>>()
 
   constructor(options: RedisLookupsOptions) {
     this.#options = options
@@ -43,20 +38,13 @@ export class RedisLookups {
     if (!contact.isTrusted) return Promise.resolve({ lookup: { kind: 'unavailable' } })
     const name = `${key} ${tags.join(' ')}`
     const equal = this.#unsent.get(name)
-    if (equal !== undefined) return equal.found
-    if (this.#unsent.size === 0) turnEnd.add(() => this.#sendAll())
-    let send = () => {}
-    const found = new Promise<TierLookup>((resolve) => {
-      send = () => resolve(this.#lookupAlone(key, tags))
+    if (equal !== undefined) return equal
+    const found = turnEnd.add(() => {
+      this.#unsent.delete(name)
+      return this.#lookupAlone(key, tags)
     })
-    this.#unsent.set(name, { found, send })
+    this.#unsent.set(name, found)
     return found
-  }
-
-  #sendAll(): void {
-    const lookups = [...this.#unsent.values()]
-    this.#unsent.clear()
-    for (const { send } of lookups) send()
   }
 
   async #lookupAlone(key: string, tags: readonly Tag[]): Promise<TierLookup> {

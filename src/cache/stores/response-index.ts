@@ -122,7 +122,7 @@ export class ResponseIndex {
     let rows = this.#newRows.get(group)
     if (rows === undefined || rows.args.length >= row.length * ROWS_PER_COMMAND) {
       const args: NewRows['args'] = []
-      const written = new Promise((resolve) => turnEnd.add(() => resolve(this.#writeRows(group, args))))
+      const written = turnEnd.add(() => this.#writeRows(group, args))
       rows = { args, written }
       this.#newRows.set(group, rows)
     }
