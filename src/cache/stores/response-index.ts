@@ -4,52 +4,19 @@
  * invalidated is left out when it is read.
  */
 
-import { LRUCache } from 'lru-cache'
 import type { IndexEntry, IndexPage, IndexWindow, PurgeScope } from '../../core/cache-entries.ts'
 import { redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
-import { NOW, script } from '../../replicas/scripts.ts'
+import { script } from '../../replicas/scripts.ts'
 import type { EntryCodec } from './entry-codec.ts'
 import type { EpochReader } from './epoch-reader.ts'
 import { countRows } from './index-pages.ts'
 import { IndexReader } from './index-reader.ts'
 import { RememberedRows } from './index-rows.ts'
+import { IndexWriter } from './index-writer.ts'
 import { type LocalEntry, measuresOf } from './local-entries.ts'
 
-/**
- * Adds rows and removes up to 128 that have expired. KEYS (of one group): keys by expiry, rows, hits. ARGV: key, row, and
- * milliseconds until it expires, of each. The three keys expire with their last row.
- */
-const ADD_ROWS = script(
-  NOW,
-  `
-local old = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, 128)
-if #old > 0 then
-  redis.call('ZREM', KEYS[1], unpack(old))
-  redis.call('HDEL', KEYS[2], unpack(old))
-  redis.call('HDEL', KEYS[3], unpack(old))
-end
-local expiries, rows, hits, longest = {}, {}, {}, 0
-for at = 1, #ARGV, 3 do
-  local key, left = ARGV[at], tonumber(ARGV[at + 2])
-  expiries[#expiries + 1] = now + left
-  expiries[#expiries + 1] = key
-  rows[#rows + 1] = key
-  rows[#rows + 1] = ARGV[at + 1]
-  hits[#hits + 1] = key
-  hits[#hits + 1] = 0
-  longest = math.max(longest, left)
-end
-redis.call('ZADD', KEYS[1], unpack(expiries))
-redis.call('HSET', KEYS[2], unpack(rows))
-redis.call('HSET', KEYS[3], unpack(hits))
-for at = 1, 3 do
-  if redis.call('PTTL', KEYS[at]) < longest then redis.call('PEXPIRE', KEYS[at], longest) end
-end
-return 1`,
-)
-
-/** KEYS as above. ARGV: pairs of key and hits. Ignores keys without a row. */
+/** KEYS (of one group): keys by expiry, rows, hits. ARGV: pairs of key and hits. Ignores keys without a row. */
 const COUNT_HITS = script(`
 for at = 1, #ARGV, 2 do
   if redis.call('HEXISTS', KEYS[3], ARGV[at]) == 1 then redis.call('HINCRBY', KEYS[3], ARGV[at], ARGV[at + 1]) end
@@ -69,36 +36,25 @@ interface ResponseIndexOptions {
 }
 
 const HITS_PER_COMMAND = 64
-const ROWS_PER_COMMAND = 64
-/** Something else may remove the set of groups. */
-const GROUP_INTERVAL_MS = 1000
 /** Keys of one command that removes rows. */
 const KEYS_PER_REMOVAL = 256
 /** Keys with new hits beyond which the counts are written at once. */
 const MAX_COUNTED_KEYS = 5000
 
-/** Rows that were added in this turn of the event loop. `written`: when Redis has them. */
-interface NewRows {
-  readonly args: (string | number | Buffer)[]
-  readonly written: Promise<unknown>
-}
-
 export class ResponseIndex {
   readonly #options: ResponseIndexOptions
   /** New hits, by group and key. */
   readonly #hits = new Map<string, Map<string, number>>()
-  /** By group. */
-  readonly #newRows = new Map<string, NewRows>()
+  readonly #writer: IndexWriter
   readonly #timer: NodeJS.Timeout
   readonly #remembered: RememberedRows
   #countedKeys = 0
-  /** When each group was added, by generation and name. */
-  readonly #groupsAddedAt = new LRUCache<string, number>({ max: 100 })
   /** Listings run one after the other: each one finds the rows that the listing before has decoded. */
   #listing: Promise<unknown> = Promise.resolve()
 
   constructor(options: ResponseIndexOptions) {
     this.#options = options
+    this.#writer = new IndexWriter(options.replica)
     this.#remembered = new RememberedRows(options.codec)
     this.#timer = setInterval(() => void this.flushHits(), options.replica.times.bulkTimeout)
     this.#timer.unref()
@@ -114,37 +70,7 @@ export class ResponseIndex {
     // The field names of version 0.1.0: replicas of both versions share the index.
     const head = { listed: info, generation, epochs, whole: lifetime, size, cost }
     const row = codec.encodeHead(`row:${key}`, head)
-    await Promise.all([this.#addGroup(generation, info.group), this.#addRow(info.group, [key, row, left])])
-  }
-
-  #addRow(group: string, row: readonly [key: string, row: Buffer, left: number]): Promise<unknown> {
-    const { turnEnd } = this.#options.replica
-    let rows = this.#newRows.get(group)
-    if (rows === undefined || rows.args.length >= row.length * ROWS_PER_COMMAND) {
-      const args: NewRows['args'] = []
-      const written = turnEnd.add(() => this.#writeRows(group, args))
-      rows = { args, written }
-      this.#newRows.set(group, rows)
-    }
-    rows.args.push(...row)
-    return rows.written
-  }
-
-  #writeRows(group: string, args: NewRows['args']): Promise<unknown> {
-    const { bodies, times } = this.#options.replica
-    if (this.#newRows.get(group)?.args === args) this.#newRows.delete(group)
-    return bodies.runScript(ADD_ROWS, redisKeys.index(group), args, times.bulkTimeout)
-  }
-
-  /** Not for each response: the set of groups hardly ever changes. A new generation has none. */
-  async #addGroup(generation: string, group: string): Promise<void> {
-    const { bodies, times, elapsed } = this.#options.replica
-    const name = `${generation} ${group}`
-    const now = elapsed()
-    if (now - (this.#groupsAddedAt.get(name) ?? Number.NEGATIVE_INFINITY) < GROUP_INTERVAL_MS) return
-    this.#groupsAddedAt.set(name, now)
-    const reply = await bodies.send(times.bulkTimeout, (client) => client.sadd(redisKeys.groups, group))
-    if (!reply.ok) this.#groupsAddedAt.delete(name)
+    await this.#writer.add(generation, info.group, [key, row, left])
   }
 
   countHit(key: string, group: string | undefined): void {
