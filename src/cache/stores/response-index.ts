@@ -50,7 +50,7 @@ export class ResponseIndex {
   readonly #remembered: RememberedRows
   #countedKeys = 0
   /** Listings run one after the other: each one finds the rows that the listing before has decoded. */
-  #listing: Promise<unknown> = Promise.resolve()
+  #listing: Promise<void> = Promise.resolve()
 
   constructor(options: ResponseIndexOptions) {
     this.#options = options
@@ -102,7 +102,9 @@ export class ResponseIndex {
   /** `onProgress` is called repeatedly with all entries that were read so far. */
   list(group?: string, onProgress?: (entries: readonly IndexEntry[]) => void): Promise<readonly IndexEntry[]> {
     const listing = this.#listing.then(() => this.#list(group, onProgress))
-    this.#listing = listing.catch(() => {})
+    // Without its result, which would stay in memory until the next listing.
+    const end = () => {}
+    this.#listing = listing.then(end, end)
     return listing
   }
 

@@ -1,3 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { createEntryCodec } from '../../../../src/cache/stores/entry-codec.ts'
 import { RememberedRows } from '../../../../src/cache/stores/index-rows.ts'
@@ -139,4 +142,17 @@ t.test('so are the rows that a listing finds after a longer time than that', asy
   remembered.set('agents', found('last'))
   t.equal(remembered.of('agents')?.size, 1)
   await eventually(() => remembered.of('agents') === undefined)
+})
+
+t.test('a listing that was received is not held in memory', async (t) => {
+  const { store: one } = await replica(t, server)
+  await store(one, 0)
+  setFlagsFromString('--expose-gc')
+  const collectGarbage: () => void = runInNewContext('gc')
+  const listed = async () => new WeakRef(await one.list())
+  const list = await listed()
+  t.ok(list.deref()?.length)
+  await nextTurn()
+  collectGarbage()
+  t.equal(list.deref(), undefined)
 })
