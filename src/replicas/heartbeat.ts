@@ -115,6 +115,8 @@ export class Heartbeat {
   }
 
   async #beat(): Promise<boolean> {
+    // A command that fails while this replica ends must not register it again.
+    if (this.#isClosed) return false
     const { contact, times } = this.#options
     for (const listener of this.#onBeat) listener()
     // A replica that cannot use its local tier is not registered: writes need not wait for its acknowledgement.

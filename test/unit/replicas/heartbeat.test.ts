@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { RedisReplica } from '../../../src/replicas/replica.ts'
 import { createLatch, ManualClock } from '../../support/edge-requests.ts'
@@ -21,7 +22,7 @@ async function startReplica(t: Test, restore: () => Promise<boolean> = async () 
   replica.contact.recoverWith({ restore, onGenerationChange: () => {} })
   t.teardown(() => replica.close())
   await replica.start()
-  return { clock, contact: replica.contact, heartbeat: replica.heartbeat, returned }
+  return { clock, contact: replica.contact, heartbeat: replica.heartbeat, replica, returned }
 }
 
 t.test('a heartbeat that was sent during an outage gives no lease', async (t) => {
@@ -63,4 +64,18 @@ t.test('what becomes pending while pending invalidations are sent is sent before
   t.equal(restored, 3)
   clock.advance(LEASE)
   t.equal(contact.isTrusted, true)
+})
+
+t.test('a command that fails while a replica ends does not register it again', async (t) => {
+  const { heartbeat, replica } = await startReplica(t)
+  await eventually(() => heartbeat.hasLease())
+  const closing = heartbeat.close()
+  heartbeat.confirm()
+  heartbeat.sendNow()
+  await closing
+  await nextTurn()
+  // On the same connection: Redis has run every heartbeat before it.
+  const reply = await replica.commands.send(1000, (client) => client.hget('edge:{e}', 'r'))
+  t.match(reply, { ok: true })
+  t.notMatch(reply, { value: new RegExp(replica.id) })
 })
