@@ -21,6 +21,7 @@ export class EventQueue {
   #listeners: readonly EventListeners[] = []
   #waiting: WaitingEvent[] = []
   #timer: NodeJS.Timeout | undefined
+  #isDraining = false
 
   constructor(onError: (error: unknown, kind: Kind, event: unknown) => void) {
     this.#onError = onError
@@ -38,18 +39,25 @@ export class EventQueue {
    * Everything that reads what a listener has counted calls this first.
    */
   readonly drain = (): void => {
+    // A listener may emit events or read counts. Each listener gets the events that wait now before newer ones.
+    if (this.#isDraining) return
+    this.#isDraining = true
     clearTimeout(this.#timer)
     this.#timer = undefined
     const waiting = this.#waiting
     this.#waiting = []
-    for (const listeners of this.#listeners) {
-      for (const { kind, event, at } of waiting) {
-        try {
-          ;(listeners[kind] as ((event: unknown, at: number) => void) | undefined)?.call(listeners, event, at)
-        } catch (error) {
-          this.#onError(error, kind, event)
+    try {
+      for (const listeners of this.#listeners) {
+        for (const { kind, event, at } of waiting) {
+          try {
+            ;(listeners[kind] as ((event: unknown, at: number) => void) | undefined)?.call(listeners, event, at)
+          } catch (error) {
+            this.#onError(error, kind, event)
+          }
         }
       }
+    } finally {
+      this.#isDraining = false
     }
   }
 

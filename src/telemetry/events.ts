@@ -29,7 +29,7 @@ export interface EdgeEvents {
 /** A listener has thrown `error` for an event of this kind; the other listeners get it nevertheless. */
 type OnListenerError = (error: unknown, kind: keyof EventListeners, requestId?: string) => void
 
-export function createEdgeEvents(onError: OnListenerError = rethrow): EdgeEvents {
+export function createEdgeEvents(onError: OnListenerError = throwLater): EdgeEvents {
   const queue = new EventQueue((error, kind, event) =>
     onError(error, kind, kind === 'request' ? (event as RequestEvent).requestId : undefined),
   )
@@ -81,8 +81,11 @@ export function createEdgeEvents(onError: OnListenerError = rethrow): EdgeEvents
   }
 }
 
-function rethrow(error: unknown): never {
-  throw error
+/** As an uncaught error: thrown at once, it would end the batch of events, and the work of the function that emits. */
+function throwLater(error: unknown): void {
+  setImmediate(() => {
+    throw error
+  })
 }
 
 /** A cache hit takes less than one millisecond, so these start below the buckets that OpenTelemetry recommends. */

@@ -92,3 +92,41 @@ t.test('a listener gets what happened while it was registered', async (t) => {
   requests.drain()
   t.strictSame(seen, ['b'])
 })
+
+t.test('a listener that emits or drains does not change the order of the events for the others', async (t) => {
+  const { emit, collect, requests } = createEdgeEvents()
+  const seen: string[] = []
+  collect({
+    nodeCall: ({ requestId }) => {
+      if (requestId !== 'a') return
+      for (let at = 0; at < MAX_WAITING; at++) emit.nodeCall(call('newer'))
+      requests.drain()
+    },
+  })
+  collect({ nodeCall: ({ requestId }) => void seen.push(requestId) })
+  emit.nodeCall(call('a'))
+  emit.nodeCall(call('b'))
+  requests.drain()
+  t.strictSame(seen, ['a', 'b'])
+  requests.drain()
+  t.strictSame(seen.slice(2), Array(MAX_WAITING).fill('newer'))
+})
+
+t.test('without a handler, an error of a listener is an uncaught one, and the others get the batch', async (t) => {
+  const { emit, collect, requests } = createEdgeEvents()
+  const seen: string[] = []
+  collect({
+    nodeCall: ({ requestId }) => {
+      seen.push(requestId)
+      if (requestId === 'a') throw new Error('failed')
+    },
+  })
+  collect({ nodeCall: ({ requestId }) => void seen.push(`also ${requestId}`) })
+  emit.nodeCall(call('a'))
+  emit.nodeCall(call('b'))
+  const later = t.capture(globalThis, 'setImmediate', () => {})
+  requests.drain()
+  t.strictSame(seen, ['a', 'b', 'also a', 'also b'])
+  const [thrown] = later().map(({ args }) => (args as unknown[] as [() => void])[0])
+  t.throws(() => thrown?.(), { message: 'failed' })
+})
