@@ -31,6 +31,8 @@ export class Connection {
   requests = 0
   readonly #options: ConnectionOptions
   readonly #queue: Exchange[] = []
+  /** The request that starts in a later turn of the event loop. */
+  #next: Exchange | undefined
   /** Runs when the queue is empty: it rejects what the client sent after the last valid request. */
   #rejectLast: (() => void) | undefined
   #dropped = 0
@@ -52,13 +54,13 @@ export class Connection {
       this.#start({ request, response })
     } else {
       this.isBusy = true
-      startLater(() => this.#startNext({ request, response }))
+      this.#startLater({ request, response })
     }
   }
 
   /** The last request, while its body is being received. */
   get incomplete(): IncomingMessage | undefined {
-    const last = (this.#queue.at(-1) ?? this.current)?.request
+    const last = (this.#queue.at(-1) ?? this.#next ?? this.current)?.request
     return last?.complete === false ? last : undefined
   }
 
@@ -98,14 +100,20 @@ export class Connection {
     this.current = undefined
     const next = this.#queue.shift()
     // Each request starts in a new turn of the event loop, so that other connections get their turn.
-    if (next) startLater(() => this.#startNext(next))
+    if (next) this.#startLater(next)
     else if (this.socket.writable) {
       this.isBusy = false
       this.#rejectLast?.()
     }
   }
 
+  #startLater(next: Exchange): void {
+    this.#next = next
+    startLater(() => this.#startNext(next))
+  }
+
   #startNext(next: Exchange): void {
+    this.#next = undefined
     if (!this.socket.writable) {
       for (const { request } of [next, ...this.#queue.splice(0)]) this.#drop(request)
     } else if (this.#rejectLast !== undefined && !next.request.complete) {
