@@ -49,6 +49,8 @@ const coldStart: FaultPromise = {
 }
 
 const SHED_FLIGHT = 4
+/** Each reads one agent every two seconds. Reads of one address that follow each other without a pause are bulk. */
+const PEOPLE = 90
 
 const shedOrder: FaultPromise = {
   id: 'R25',
@@ -57,17 +59,23 @@ const shedOrder: FaultPromise = {
   async run(context) {
     const upstream = context.keep(await startNodeUpstream({ steady: NODE_MS }))
     const limits = { inFlight: SHED_FLIGHT, queue: QUEUE }
-    const settings = { cluster: { limits }, cache: { enabled: false } }
+    const listen = { trustedProxies: ['127.0.0.1'] }
+    const settings = { listen, cluster: { limits }, cache: { enabled: false } }
     const edge = context.keep(await startEdgeProcess({ nodes: upstream.nodes, settings }))
     const capacity = (1000 * SHED_FLIGHT) / NODE_MS
     let at = 0
+    let people = 0
     // Of three times the capacity: 3 % writes, 15 % interactive reads, the rest bulk reads.
     const share = context.planted ? 97 : 15
     const draw = (): Call => {
       at += 1
       const call = { origin: edge.url, headers, verify: verifyOrShed }
       if (at % 100 < 3) return { ...call, kind: 'write', method: 'PUT', path: `/agents/${1000 + at}/group/web` }
-      if (at % 100 < 3 + share) return { ...call, kind: 'interactive', path: `/agents/${1000 + at}` }
+      if (at % 100 < 3 + share) {
+        people += 1
+        const address = { 'x-forwarded-for': `10.0.0.${people % PEOPLE}` }
+        return { ...call, kind: 'interactive', path: `/agents/${1000 + at}`, headers: { ...headers, ...address } }
+      }
       return { ...call, kind: 'bulk', path: `/experimental/syscollector/os?limit=500&offset=${at % 50}` }
     }
     const load = startSteadyLoad({ rate: 3 * capacity, draw })
