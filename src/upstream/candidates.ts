@@ -22,15 +22,18 @@ export interface CandidateOptions extends Pick<DialectTools, 'guards' | 'pause'>
   readonly limits: () => TimeLimits & Pick<DialectTools, 'perMinute' | 'agentsPerCollection'>
 }
 
-/** Calls the candidates in order until one responds. If none does, throws the error of the first candidate. */
+/**
+ * Calls the candidates in order until one responds. If none does, throws the error of the first one that does not relieve the
+ * master. `latest`: the end of its time limit, of `performance.now()`.
+ */
 export async function callCandidates(
   options: CandidateOptions,
   request: EdgeRequest,
   read?: ShareRead,
+  latest = performance.now() + timeLimitOf(request, options.limits()),
 ): Promise<Answer> {
   const { view } = options
   const limits = options.limits()
-  const latest = performance.now() + timeLimitOf(request, limits)
   const deadline = request.kind === 'read' ? Math.min(latest, request.deadline) : latest
   let first: NodeFailure | undefined
   for (const candidate of traceSync(request.trace, 'route', candidatesOf, request, options)) {
@@ -46,7 +49,7 @@ export async function callCandidates(
       if (isWithOthers(error, request, candidate, options)) return undefined
       throw error
     })
-    if (result === undefined) return callCandidates(options, request, read)
+    if (result === undefined) return callCandidates(options, request, read, latest)
     if (result.ok) {
       if (isLeftToNext(result, candidate)) continue
       return result

@@ -1,6 +1,8 @@
 /** A master that was upgraded to release 5.0 since its release was read: its first 404 shows it, and the client gets what it would get later. */
+import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import { v4Contract } from '../../../src/contracts/v4/index.ts'
+import type { CallNode } from '../../../src/core/node-call.ts'
 import type { EdgeRead } from '../../../src/core/request.ts'
 import { edgeRequest } from './edge-request.ts'
 import { clusterOf, fakeNode } from './fake-node.ts'
@@ -46,7 +48,7 @@ async function start(t: Test, ofWorker = false) {
       .slice(before)
       .filter(({ url }) => url !== '/security/user/authenticate')
       .map(({ method, url }) => `${method} ${url}`)
-  return { calls, handler: handlerOf(cluster) }
+  return { calls, cluster, handler: handlerOf(cluster) }
 }
 
 function listOf(items: readonly string[]) {
@@ -78,6 +80,24 @@ t.test('a worker of 4.14 answers what the master no longer has, from the first r
     t.match(response.kind === 'envelope' && response.body.toString(), /5710/)
     t.strictSame(calls(), ['GET /rules', 'GET /'])
   }
+})
+
+t.test('the worker has the time that the master has left', async (t) => {
+  const { cluster } = await start(t, true)
+  const timeouts = new Map<string, number | undefined>()
+  const now = performance.now.bind(performance)
+  let taken = 0
+  mock.method(performance, 'now', () => now() + taken)
+  t.teardown(() => mock.restoreAll())
+  const call: CallNode = async (one) => {
+    if (one.endpoint === 'GET /rules') timeouts.set(one.node, one.timeout)
+    const result = await cluster.call(one)
+    if (one.node === 'master') taken = 15_000
+    return result
+  }
+  await handlerOf({ call, view: cluster.view })(RULES)
+  t.match([...timeouts.keys()], ['master', 'w1'])
+  t.ok(Number(timeouts.get('w1')) <= 5_000)
 })
 
 t.test('a v3 client gets the facts of the manager', async (t) => {
