@@ -41,9 +41,10 @@ export class PassedOnCalls {
     this.#slots = new Semaphore(() => Math.ceil(options.limits().inFlight / 2))
   }
 
-  /** Milliseconds until the node is probed; `undefined`: calls for it are sent. */
+  /** Milliseconds until the node may be probed, 0 during the probe; `undefined`: the next call for it is sent. */
   cutOffFor(node: string): number | undefined {
-    return this.#suspects.get(node)?.remaining
+    const suspicion = this.#suspects.get(node)
+    return suspicion?.isDue ? undefined : suspicion?.remaining
   }
 
   /** `next`: sends the call to the asked node. */
@@ -86,10 +87,13 @@ export class PassedOnCalls {
   /** Returns the suspects that the call concerns. Agents are looked up only while there are any. */
   async #suspectsOf(call: PassedOnCall, next: Send): Promise<readonly Target[]> {
     const { passedOnTo: target, reportsLostNodes } = call
+    for (const [name, suspicion] of this.#suspects) if (suspicion.hasExpired) this.#suspects.delete(name)
     const suspects = [...this.#suspects.keys()]
     if (suspects.length === 0) return []
-    if (!isSeveral(target))
-      return (await this.#targets.of(target, call, next)).filter((name) => this.#suspects.has(name))
+    if (!isSeveral(target)) {
+      const names = await this.#targets.of(target, call, next)
+      return names.filter((name) => name !== call.node && this.#suspects.has(name))
+    }
     const others = target === 'several' ? [] : target.without
     return suspects.filter((name) => !others.includes(name) && (!reportsLostNodes || this.#targets.isNode(name)))
   }
@@ -106,7 +110,7 @@ export class PassedOnCalls {
       if (isHang && reportsLostNodes && call.method === 'GET') await search
     } else if (isHang) {
       const [likeliest] = await this.#targets.of(target, call, next)
-      if (likeliest !== undefined) this.#suspect(likeliest, call.node)
+      if (likeliest !== undefined && likeliest !== call.node) this.#suspect(likeliest, call.node)
     }
   }
 

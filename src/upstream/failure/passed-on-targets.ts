@@ -31,12 +31,14 @@ type OneTarget = Exclude<PassedOnTo, Several>
 
 const MAX_KNOWN_OWNERS = 10_000
 const OWNER_LIFETIME_MS = 60_000
+/** During this time, a lookup that found no owner is not repeated. */
+const NO_OWNER_LIFETIME_MS = 5_000
 const OWNER_TIMEOUT_MS = 5_000
 
 export class PassedOnTargets {
   readonly #options: TargetsOptions
   /** The nodes that agents report to, as the master names them in the v4 layout, by the id of the agent. */
-  readonly #owners = growingLru<string, { readonly node: string; readonly until: number }>(MAX_KNOWN_OWNERS)
+  readonly #owners = growingLru<string, { readonly node: string | undefined; readonly until: number }>(MAX_KNOWN_OWNERS)
 
   constructor(options: TargetsOptions) {
     this.#options = options
@@ -53,14 +55,14 @@ export class PassedOnTargets {
   }
 
   /**
-   * Returns the targets of a call for one node or agent, the likeliest first. Agents are looked up. `next`: sends calls to the
-   * asked node.
+   * Returns the targets of a call for one node or agent, the likeliest first. The owner of an agent is
+   * looked up, and may be the asked node. `next`: sends calls to the asked node.
    */
   async of(target: OneTarget, call: NodeCall, next: Send): Promise<readonly Target[]> {
     if ('node' in target) return [target.node]
     const unknown = `agent ${target.agent}`
     const owner = await this.#findOwner(target.agent, call, next)
-    return owner === undefined ? [unknown] : owner === call.node ? [] : [owner, unknown]
+    return owner === undefined ? [unknown] : [owner, unknown]
   }
 
   /** Returns `undefined` if the node that `call` asks does not answer, or does not know. `call`: on whose behalf. */
@@ -78,7 +80,8 @@ export class PassedOnTargets {
       signal: call.signal,
     })
     const node = ownerIn(await next(own))
-    if (node !== undefined) this.#owners.set(agent, { node, until: clock() + OWNER_LIFETIME_MS })
+    const lifetime = node === undefined ? NO_OWNER_LIFETIME_MS : OWNER_LIFETIME_MS
+    this.#owners.set(agent, { node, until: clock() + lifetime })
     return node
   }
 }

@@ -14,7 +14,7 @@
  * | `silent` | node | no response to calls and `silence.probes` probes (`silence.ts`) | `silence.pause + silence.probeTimeout` | `GET /`, each `silence.pause` | any response |
  * | `blocked` | node | it refuses the address of the edge | `age` within `block.minPause` and `block.maxPause` | `GET /` of one replica, in pauses of half of `age` within the same bounds; looked for each `block.interval` | a response to the probe |
  * | stuck | reads of a node | reads about `hangs` subjects without a response (`stuck-reads.ts`) | T | a read of the group; about another subject before the time | any response to a read of the group |
- * | cut off | node behind a node, or agent | one call that is passed on takes `hangTimeout` (`passed-on-calls.ts`) | T with `cutOff.baseTime`, `cutOff.maxTime` | a call for it, or its status | a response to the probe |
+ * | cut off | node behind a node, or agent | one call that is passed on takes `hangTimeout` (`passed-on-calls.ts`) | T with `cutOff.baseTime`, `cutOff.maxTime` | a call for it, or its status | a response to the probe; or due for `cutOff.maxTime` without a probe |
  *
  * T: `min(maxTime, baseTime × 2ⁿ)`, n: how often the suspicion was prolonged, less a random part of up to a quarter, which
  * keeps replicas from probing at the same moment. `age`: milliseconds since it has this reason. The numbers: `EJECTION` in `options.ts`.
@@ -90,6 +90,11 @@ export class Suspicion {
   /** Whether the next call would be the probe. A probe may be a call without a timeout, on a node that hangs. */
   get isDue(): boolean {
     return !this.#isProbing && this.remaining === 0
+  }
+
+  /** Whether it was due for `maxTime` without a probe. Then the evidence is too old to hold calls back. */
+  get hasExpired(): boolean {
+    return this.isDue && this.#clock() - this.#until >= this.#times.maxTime
   }
 
   get #isProbing(): boolean {
