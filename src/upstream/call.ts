@@ -95,6 +95,7 @@ export async function takeSlot(
   call: Pick<NodeCall, 'timeout' | 'signal' | 'presence'>,
 ): Promise<'timeout' | 'abandoned' | undefined> {
   const { timeout = Number.POSITIVE_INFINITY, signal } = call
+  if (timeout <= 0) return 'timeout'
   const wait = slots.take()
   if (wait === undefined) return undefined
   let endWatch = () => {}

@@ -27,6 +27,7 @@ type PassedOnOptions = TargetsOptions & Pick<ClusterSettings, 'limits' | 'hangTi
 
 /** A status takes some milliseconds. A read that waits for it must have time left. */
 const MAX_STATUS_MS = 4_000
+const ALL_SLOTS_TAKEN = { fault: 'overloaded', reason: 'passedOnQueued', retryAfter: 1 } as const
 
 export class PassedOnCalls {
   readonly #options: PassedOnOptions
@@ -51,36 +52,40 @@ export class PassedOnCalls {
   async send(call: PassedOnCall, next: Send): Promise<NodeResult> {
     const drained = this.#targets.drainedOf(call)
     if (drained !== undefined) return passedOnToDrained(call, drained)
+    const { clock } = this.#options
+    const start = clock()
+    const withTimeLeft = () =>
+      call.timeout === undefined ? call : { ...call, timeout: call.timeout - (clock() - start) }
     const suspects = await this.#suspectsOf(call, next)
     const lost = call.reportsLostNodes === true ? suspects.filter((target) => this.#targets.isNode(target)) : []
     for (const node of lost) void this.#probe(node, call, next)
     if (lost.length > 0) return heldBack(call, suspects, 1)
     const probed: Target[] = []
-    try {
-      for (const target of suspects) {
-        const retryAfter = this.#suspects.get(target)?.admit()
-        if (retryAfter !== undefined) return heldBack(call, [target], retryAfter)
-        probed.push(target)
+    for (const target of suspects) {
+      const retryAfter = this.#suspects.get(target)?.admit()
+      if (retryAfter !== undefined) {
+        this.#endProbes(probed)
+        return heldBack(call, [target], retryAfter)
       }
-      return await this.#sendProbing(probed, call, next)
-    } finally {
-      for (const target of probed) this.#suspects.get(target)?.endProbe()
+      probed.push(target)
     }
+    const fault = await takeSlot(this.#slots, withTimeLeft())
+    if (fault === undefined) return this.#sendProbing(probed, withTimeLeft(), next)
+    this.#endProbes(probed)
+    return notSent(call, fault === 'abandoned' ? ABANDONED : ALL_SLOTS_TAKEN)
   }
 
-  /** `probed`: the suspects whose probe the call is. */
+  /** Sends a call that has a slot, and releases the slot. `probed`: the suspects whose probe the call is. */
   async #sendProbing(probed: readonly Target[], call: PassedOnCall, next: Send): Promise<NodeResult> {
-    const fault = await takeSlot(this.#slots, call)
-    if (fault === 'abandoned') return notSent(call, ABANDONED)
-    if (fault !== undefined) return notSent(call, { fault: 'overloaded', reason: 'passedOnQueued', retryAfter: 1 })
     let result: NodeResult
     try {
       result = await next(isLimited(call) ? { ...call, hangsAfter: this.#options.hangTimeout } : call)
     } finally {
       this.#slots.release()
     }
-    await this.#learn(call, result, probed, next)
+    const learned = this.#learn(call, result, probed, next).finally(() => this.#endProbes(probed))
     if (result.ok || result.hung !== true || call.method !== 'GET' || call.reportsLostNodes !== true) return result
+    await learned
     return { ...result, lostNodes: await this.#suspectsOf(call, next) }
   }
 
@@ -89,7 +94,7 @@ export class PassedOnCalls {
     const { passedOnTo: target, reportsLostNodes } = call
     for (const [name, suspicion] of this.#suspects) if (suspicion.hasExpired) this.#suspects.delete(name)
     const suspects = [...this.#suspects.keys()]
-    if (suspects.length === 0) return []
+    if (suspects.length === 0 && !this.#targets.isLookedUp(target)) return []
     if (!isSeveral(target)) {
       const names = await this.#targets.of(target, call, next)
       return names.filter((name) => name !== call.node && this.#suspects.has(name))
@@ -106,8 +111,7 @@ export class PassedOnCalls {
     else if (isSeveral(target)) {
       // A command to several nodes has no time limit of its own, so the client waits no longer.
       const isLate = reportsLostNodes && !result.ok && result.fault === 'timeout' && result.sent
-      const search = isHang || isLate ? this.#findLost(call, next) : undefined
-      if (isHang && reportsLostNodes && call.method === 'GET') await search
+      if (isHang || isLate) await this.#findLost(call, next)
     } else if (isHang) {
       const [likeliest] = await this.#targets.of(target, call, next)
       if (likeliest !== undefined && likeliest !== call.node) this.#suspect(likeliest, call.node)
@@ -151,7 +155,11 @@ export class PassedOnCalls {
     if (this.#suspects.get(node)?.admit() !== undefined) return
     const { probe, result } = await this.#askStatus(node, call, next)
     await this.#learn(probe, result, [node], next)
-    this.#suspects.get(node)?.endProbe()
+    this.#endProbes([node])
+  }
+
+  #endProbes(probed: readonly Target[]): void {
+    for (const target of probed) this.#suspects.get(target)?.endProbe()
   }
 
   #suspect(target: Target, through: string): void {

@@ -39,6 +39,7 @@ export class PassedOnTargets {
   readonly #options: TargetsOptions
   /** The nodes that agents report to, as the master names them in the v4 layout, by the id of the agent. */
   readonly #owners = growingLru<string, { readonly node: string | undefined; readonly until: number }>(MAX_KNOWN_OWNERS)
+  readonly #lookups = new Map<string, Promise<string | undefined>>()
 
   constructor(options: TargetsOptions) {
     this.#options = options
@@ -46,6 +47,11 @@ export class PassedOnTargets {
 
   isNode(target: Target): boolean {
     return this.#options.view.nodes().some(({ name }) => name === target)
+  }
+
+  /** Whether the owner of the agent is being looked up: then it may soon be suspected. */
+  isLookedUp(target: PassedOnTo): boolean {
+    return !isSeveral(target) && 'agent' in target && this.#lookups.has(target.agent)
   }
 
   /** Returns the drained node that the call names. Calls for an agent or several nodes name none: the manager decides. */
@@ -67,21 +73,26 @@ export class PassedOnTargets {
 
   /** Returns `undefined` if the node that `call` asks does not answer, or does not know. `call`: on whose behalf. */
   async #findOwner(agent: string, call: NodeCall, next: Send): Promise<string | undefined> {
-    const { clock } = this.#options
     const known = this.#owners.get(agent)
-    if (known !== undefined && clock() < known.until) return known.node
+    if (known !== undefined && this.#options.clock() < known.until) return known.node
+    const lookup = this.#lookups.get(agent) ?? this.#lookUp(agent, call, next)
+    this.#lookups.set(agent, lookup)
+    return lookup
+  }
+
+  async #lookUp(agent: string, call: NodeCall, next: Send): Promise<string | undefined> {
     const own = createOwnCall({
       ...onBehalfOf(call),
       path: `/agents?agents_list=${encode(agent)}&select=node_name`,
       endpoint: 'GET /agents',
-      timeout: OWNER_TIMEOUT_MS,
+      timeout: Math.min(OWNER_TIMEOUT_MS, call.timeout ?? OWNER_TIMEOUT_MS),
       caller: 'owners',
       requestId: 'owners',
-      signal: call.signal,
     })
     const node = ownerIn(await next(own))
     const lifetime = node === undefined ? NO_OWNER_LIFETIME_MS : OWNER_LIFETIME_MS
-    this.#owners.set(agent, { node, until: clock() + lifetime })
+    this.#owners.set(agent, { node, until: this.#options.clock() + lifetime })
+    this.#lookups.delete(agent)
     return node
   }
 }

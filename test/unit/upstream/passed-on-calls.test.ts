@@ -97,7 +97,7 @@ t.test(
     const read = (agent_id: string) => ask('GET', '/syscheck/:agent_id', { agent_id })
     await simulator.faults.set(worker, CUT_OFF)
     await t.rejects(read('001'), { code: 922 })
-    t.match(stateOf(worker), { cutOffFor: Number })
+    await eventually(() => stateOf(worker)?.cutOffFor !== undefined)
     await t.rejects(read('002'), { code: 922, message: new RegExp(`${worker} does not answer`) })
     t.equal(seen(/^\/syscheck\/002/), 0)
     t.match(await read('003'), { status: 200 })

@@ -1,4 +1,4 @@
-/** Suspicions of nodes and agents behind the asked node: when they end, and what lookups they cost. */
+/** Suspicions of nodes and agents behind the asked node: when they end, what lookups they cost, and the time limit of a call. */
 import t from 'tap'
 import type { NodeCall, NodeResult, PassedOnTo } from '../../../src/core/node-call.ts'
 import { PassedOnCalls } from '../../../src/upstream/failure/passed-on-calls.ts'
@@ -74,6 +74,7 @@ t.test('a suspicion without a probe ends', async (t) => {
 t.test('the suspicion of an agent ends with a response, also if the asked node is its owner', async (t) => {
   const { send, later, lookups } = start()
   await send({ agent: '001' }, hangs)
+  await settled()
   later(baseTime)
   t.equal(lookups(), 1)
   await send({ agent: '001' }, { ...answers, owner: () => ownedBy('master') })
@@ -97,4 +98,45 @@ t.test('a lookup that found no owner is not repeated for some seconds', async (t
   later(5_000)
   await send({ agent: '001' }, answers)
   t.equal(lookups(), 2)
+})
+
+t.test('the time limit of a call includes the wait for a slot', async (t) => {
+  const { send, later } = start()
+  let end = (_: NodeResult) => {}
+  const first = send(W1, { result: () => new Promise<NodeResult>((resolve) => (end = resolve)) })
+  await settled()
+  const limits: unknown[] = []
+  const result = ({ timeout }: NodeCall) => {
+    limits.push(timeout)
+    return answer()
+  }
+  const second = send(W1, { result })
+  await settled()
+  later(15_000)
+  end(answer())
+  await Promise.all([first, second])
+  t.strictSame(limits, [5_000])
+})
+
+t.test('the time limit of a call includes the lookup of an owner', async (t) => {
+  const { send, later } = start()
+  await send(W1, hangs)
+  const owner = () => {
+    later(4_000)
+    return answer()
+  }
+  const result = () => t.fail('the call is sent')
+  t.match(await send({ agent: '001' }, { result: result as () => never, owner }, 4_000), { ok: false, sent: false })
+})
+
+t.test('the client of a call that hung waits for no lookup, and the next call for the agent does', async (t) => {
+  const { send, cutOffFor } = start()
+  let found = (_: NodeResult) => {}
+  const owner = () => new Promise<NodeResult>((resolve) => (found = resolve))
+  t.equal(await send({ agent: '001' }, { ...hangs, owner }), HUNG)
+  t.equal(cutOffFor(), undefined)
+  const next = send({ agent: '001' }, { result: () => t.fail('the call is sent') as never })
+  found(ownedBy('w1'))
+  t.match(await next, { lostNodes: ['w1'] })
+  t.ok(cutOffFor())
 })
