@@ -4,7 +4,6 @@
  * their own, and use half of the slots at most. After one that hangs, calls for the same node fail at once, for a time
  * that doubles with each further hang. Then one call is the probe.
  */
-
 import type { NodeCall, NodeFailure, NodeInfo, NodeResult } from '../../core/node-call.ts'
 import { Semaphore } from '../../core/semaphore.ts'
 import { ABANDONED } from '../abandoned-calls.ts'
@@ -18,6 +17,7 @@ import {
   onBehalfOf,
   type PassedOnCall,
   PassedOnTargets,
+  type Probes,
   type Target,
   type TargetsOptions,
 } from './passed-on-targets.ts'
@@ -60,14 +60,14 @@ export class PassedOnCalls {
     const lost = call.reportsLostNodes === true ? suspects.filter((target) => this.#targets.isNode(target)) : []
     for (const node of lost) void this.#probe(node, call, next)
     if (lost.length > 0) return heldBack(call, suspects, 1)
-    const probed: Target[] = []
+    const probed: Probes = new Map()
     for (const target of suspects) {
       const retryAfter = this.#suspects.get(target)?.admit()
       if (retryAfter !== undefined) {
         this.#endProbes(probed)
         return heldBack(call, [target], retryAfter)
       }
-      probed.push(target)
+      probed.set(target, this.#suspects.get(target)?.probeStart)
     }
     const fault = await takeSlot(this.#slots, withTimeLeft())
     if (fault === undefined) return this.#sendProbing(probed, withTimeLeft(), next)
@@ -76,7 +76,7 @@ export class PassedOnCalls {
   }
 
   /** Sends a call that has a slot, and releases the slot. `probed`: the suspects whose probe the call is. */
-  async #sendProbing(probed: readonly Target[], call: PassedOnCall, next: Send): Promise<NodeResult> {
+  async #sendProbing(probed: Probes, call: PassedOnCall, next: Send): Promise<NodeResult> {
     let result: NodeResult
     try {
       result = await next(isLimited(call) ? { ...call, hangsAfter: this.#options.hangTimeout } : call)
@@ -104,7 +104,7 @@ export class PassedOnCalls {
   }
 
   /** Records what the result shows about the nodes that the call concerns. */
-  async #learn(call: PassedOnCall, result: NodeResult, probed: readonly Target[], next: Send): Promise<void> {
+  async #learn(call: PassedOnCall, result: NodeResult, probed: Probes, next: Send): Promise<void> {
     const { passedOnTo: target, reportsLostNodes } = call
     const isHang = result.ok ? isTimeoutInside(result.response, call.node) : isHung(result)
     if (result.ok && !isHang) this.#clear(probed)
@@ -153,13 +153,14 @@ export class PassedOnCalls {
   /** Probes a lost node if it is time for it. No client waits for the probe. */
   async #probe(node: string, call: NodeCall, next: Send): Promise<void> {
     if (this.#suspects.get(node)?.admit() !== undefined) return
+    const probed = new Map([[node, this.#suspects.get(node)?.probeStart]])
     const { probe, result } = await this.#askStatus(node, call, next)
-    await this.#learn(probe, result, [node], next)
-    this.#endProbes([node])
+    await this.#learn(probe, result, probed, next)
+    this.#endProbes(probed)
   }
 
-  #endProbes(probed: readonly Target[]): void {
-    for (const target of probed) this.#suspects.get(target)?.endProbe()
+  #endProbes(probed: Probes): void {
+    for (const [target, start] of probed) this.#suspects.get(target)?.endProbe(start)
   }
 
   #suspect(target: Target, through: string): void {
@@ -173,8 +174,8 @@ export class PassedOnCalls {
     log('warn', 'node does not answer calls that another node passes on', { node: target, through, seconds })
   }
 
-  #clear(probed: readonly Target[]): void {
-    for (const target of probed)
+  #clear(probed: Probes): void {
+    for (const target of probed.keys())
       if (this.#suspects.delete(target))
         this.#options.log('info', 'node answers calls that another node passes on again', { node: target })
   }

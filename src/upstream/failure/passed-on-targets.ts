@@ -21,6 +21,9 @@ export function isPassedOn(call: NodeCall): call is PassedOnCall {
 /** A node by its name, or an agent whose node is not known, as `agent 001`. */
 export type Target = string
 
+/** The suspects whose probe a call is, each with its `probeStart`. */
+export type Probes = Map<Target, number | undefined>
+
 export interface TargetsOptions extends Pick<ClusterSettings, 'clock'> {
   readonly view: Pick<ClusterView, 'nodes'>
   readonly drained: DrainedNodes

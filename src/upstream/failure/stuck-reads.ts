@@ -25,7 +25,7 @@ import { type Admission, Suspicion } from './suspicion.ts'
 
 /** Agents and endpoints whose reads are remembered. */
 const MAX_GROUPS = 1_000
-/** Subjects of lost reads of a group. When so many were lost, another subject is no reason for a trial at once. */
+/** Most subjects of lost reads that a group remembers. Beyond them, another subject is no reason for a trial at once. */
 const MAX_LOST = 100
 
 interface Group {

@@ -134,7 +134,7 @@ export class Suspicion {
    * If the probe has shown nothing, for example because its client disconnected, the next call is the probe. An earlier one
    * than the latest, which has taken more than `maxTime`, changes nothing.
    */
-  endProbe(start = this.#probeStart): void {
+  endProbe(start: number | undefined): void {
     if (start === this.#probeStart) this.#probeStart = undefined
   }
 }

@@ -25,7 +25,7 @@ function watchReads() {
     if (!admission.ok) return false
     const { probeOf } = admission
     reads.record({ ...call, ...(probeOf && { probeOf }) }, { isAnswered: false, isLate: true }, TIMEOUT_MS)
-    probeOf?.endProbe()
+    probeOf?.endProbe(probeOf.probeStart)
     return true
   }
   return { reads, lose, stuck, answered }
@@ -40,7 +40,7 @@ t.test('the suspicion of an endpoint that is forgotten ends', async (t) => {
   t.ok(lose('/groups'))
 })
 
-t.test('only so many subjects of lost reads are a reason for a trial at once', async (t) => {
+t.test('beyond the limit, another subject of a lost read is no reason for a trial at once', async (t) => {
   const { lose, stuck } = watchReads()
   const sent = Array.from({ length: MANY }, (_, at) => lose(`/groups?offset=${at}`)).filter((isSent) => isSent).length
   t.same(stuck, ['reads of GET /groups'])
