@@ -1,6 +1,7 @@
 /**
  * Events of the edge, for metrics, the console, the log, the audit and traces. Their values are bounded: never a query
- * value, a header or a body, and of a URL nothing but `path`. Listeners must not block and must not throw. Over 200 lines: the vocabulary of events.
+ * value, a header or a body, and of a URL nothing but `path`. Listeners must not block and must not throw.
+ * Over 200 lines: the vocabulary of events.
  */
 
 import type { CacheOutcome, CacheStatus, TrialComparison } from './cache.ts'

@@ -136,7 +136,7 @@ export const worstHour: Readonly<Record<string, Fault>> = {
 const isOutage = (name: string) => name === 'nodes refuse' || name === 'nodes hang'
 const HELD = 500
 
-/** Time for all replicas to read what the last write has invalidated, and so many reads that are computed from it. */
+/** Time for all replicas to read what the last write has invalidated, and enough reads that are computed from it. */
 const QUIET_MS = 2500
 const DERIVED_IN_QUIET = 20
 const MAX_QUIET_WAITS = 75

@@ -101,7 +101,7 @@ const FIRST_ID_ABOVE = 3000
 const IDS_ABOVE = 6000
 /**
  * Milliseconds. With snapshots, callers write in bursts. In between the snapshots are valid, so the next burst begins when
- * so many reads were computed from one: a busy machine takes longer for them.
+ * this many reads were computed from one: a busy machine takes longer for them.
  */
 const BURST_MS = 500
 const LEAST_BETWEEN_BURSTS_MS = 1500

@@ -36,7 +36,7 @@ t.test('a crowd that is rejected at once comes back as fast as the node takes it
   await t.resolves(assert(property, { numRuns: 30 }))
 })
 
-t.test('bulk clients that come back as told are not rejected again, and have the same share', async (t) => {
+t.test('bulk clients that come back after Retry-After are not rejected again, and have the same share', async (t) => {
   const takes = 100
   const clients = 600
   const end = 60_000
