@@ -3,13 +3,13 @@
  * persistence. They end with the process that started them.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import { randomPort } from '../../packages/simulator/src/listener.ts'
 import { installed } from './installed.ts'
 
 export interface RedisOptions {
@@ -51,17 +51,13 @@ export function redisBinary(): string {
   return serverPath
 }
 
-/** Below the range for outgoing connections: these could take the port before a server is started (again) on it. */
-const MIN_PORT = 10_000
-const MAX_PORT = 32_000
-
 /**
  * Returns a free port. No test process that is alive gets the same port again, because the caller may start a server on it
  * later, or start one again: the UDP port of the number is the mark, which the process keeps.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = randomInt(MIN_PORT, MAX_PORT)
+    const port = randomPort()
     if ((await isFree(port)) && (await mark(port))) return port
   }
 }

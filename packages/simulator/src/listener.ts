@@ -5,11 +5,8 @@ import { createServer as createHttp, type RequestListener } from 'node:http'
 import { createServer as createHttps } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/**
- * Free ports are taken from these, below the range from which systems give ports to outgoing connections and to servers that
- * ask for any: while a node is down, no other process gets its port.
- */
-const MIN_PORT = 10_000
+/** Above all ports that `fetch` refuses, of which 10080 is the last (Fetch standard, "bad port"). */
+const MIN_PORT = 10_081
 const MAX_PORT = 32_000
 const MAX_PORTS_TRIED = 100
 const REOPEN_PAUSE_MS = 50
@@ -34,6 +31,12 @@ export interface ListenOptions {
   readonly port?: number
 }
 
+/**
+ * Returns a port that may be taken. It is below the range from which systems give ports to outgoing connections and to servers
+ * that ask for any: while a server is down, no other process gets its port.
+ */
+export const randomPort = (): number => randomInt(MIN_PORT, MAX_PORT)
+
 /** Listens on a port. Idle connections are closed after five seconds, as on a real node. */
 export async function listen(serve: RequestListener, { tls, port: wanted = 0 }: ListenOptions = {}): Promise<Listener> {
   const server = tls === undefined ? createHttp(serve) : createHttps({ ...tls }, serve)
@@ -56,7 +59,7 @@ export async function listen(serve: RequestListener, { tls, port: wanted = 0 }: 
       }
     }
   }
-  if (wanted === 0) await startOnFree(() => randomInt(MIN_PORT, MAX_PORT), MAX_PORTS_TRIED, 0)
+  if (wanted === 0) await startOnFree(randomPort, MAX_PORTS_TRIED, 0)
   else await start(wanted)
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
