@@ -68,6 +68,8 @@ export interface LinkChaosOptions {
   readonly only?: string
   /** One link at a time has a fault, and for longer than what is stored is fresh. */
   readonly isLong?: boolean
+  /** Whether a replica has stored enough for a long fault of its link to matter. Absent: it always has. */
+  readonly hasStored?: (replica: string) => boolean
 }
 
 /** Shorter and longer than the lease of the local tier, and than the time after which a writer takes Redis for lost. */
@@ -77,11 +79,14 @@ const MAX_PAUSE_MS = 800
 const LONG_FAULT_MS = 12_000
 /** A replica uses Redis again 2 s after a fault, and needs time to store what it serves without it. */
 const RECOVERED_MS = 4000
+/** A busy machine takes longer to store enough. */
+const MAX_STORING_WAITS = 100
 /** Share of the turns in which a second link has a fault at the same time. */
 const TWO_LINKS = 0.4
 
 /** Draws kinds and links. Each kind befalls each link once before any is repeated. */
-export function startLinkFaults({ links, random, only, isLong = false }: LinkChaosOptions): LinkChaos {
+export function startLinkFaults(options: LinkChaosOptions): LinkChaos {
+  const { links, random, only, isLong = false, hasStored = () => true } = options
   const kinds = Object.keys(linkFaults).filter((kind) => kind === (only ?? kind))
   const cells = kinds.flatMap((kind) => links.map((link) => ({ kind, link, times: 0, affected: 0 })))
   if (cells.length === 0) throw new RangeError(`there is no fault of links "${only}"`)
@@ -96,6 +101,8 @@ export function startLinkFaults({ links, random, only, isLong = false }: LinkCha
     const drawn: typeof cells = []
     for (const _ of !isLong && random.chance(TWO_LINKS) && links.length > 1 ? [1, 2] : [1]) {
       const cell = drawCell()
+      const { replica } = cell.link
+      for (let waits = 0; isLong && waits < MAX_STORING_WAITS && !hasStored(replica); waits += 1) await wait(100)
       drawn.push(cell)
       faulty.add(cell.link)
       await cell.link.proxy.set(linkFaults[cell.kind]?.(random) ?? { kind: 'pass' })

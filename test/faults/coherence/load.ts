@@ -33,8 +33,8 @@ export interface LoadOptions {
    * not hold up the reads of the others.
    */
   readonly bound?: boolean
-  /** Whether callers write now. Otherwise they read instead. Absent: they always do. */
-  readonly mayWrite?: () => boolean
+  /** Whether callers write through this replica now. Otherwise they read instead. Absent: they always do. */
+  readonly mayWrite?: (replica: string) => boolean
   /** Called regularly. True: no further operation begins. */
   readonly enough: (history: readonly Operation[]) => boolean
   /** Whether the load goes on after its number of operations, as long as it is not enough. Default: no. */
@@ -297,7 +297,7 @@ export function startLoad(options: LoadOptions): Running {
       }
       const by = (options.bound ? replicas[index % replicas.length] : undefined) ?? random.of(replicas)
       const hasBurst = reads === 'registers' || options.bound || isBurst()
-      const writes = hasBurst && random.chance(share) && options.mayWrite?.() !== false
+      const writes = hasBurst && random.chance(share) && options.mayWrite?.(by) !== false
       const isBetween = writes && reads === 'registers' && !options.bound && random.chance(BETWEEN_READS)
       const answered = await (isBetween ? writeBetweenReads(by) : writes ? write(by) : read(by))
       // A killed replica refuses at once. Without this pause it would take most of the operations.

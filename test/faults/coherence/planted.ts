@@ -47,7 +47,7 @@ export const planted = {
       noCompareInOutage(store, ({ kind }) => kind === 'snapshot'),
     ),
   'no mark without Redis': (store) => over(store, noMark(store)),
-  'no mark of computed reads': (store) => over(store, noMark(store)),
+  'no mark of computed reads': (store) => over(store, noMarkOfComputed(store)),
   'own writes forgotten without Redis': (store) => over(store, noOwnWrites(store)),
   [IMPATIENT]: (store) => over(store, { fence: (tags) => fenceImpatiently(store, tags) }),
 } satisfies Record<string, Around>
@@ -138,14 +138,32 @@ function noCompareInOutage(
   }
 }
 
+/** As if Redis had confirmed them. */
+const UNKNOWN_EPOCHS: TagEpochs = { generation: '', epochs: [], fenced: false }
+
 /** Serves the local tier while Redis is unreachable as if Redis had confirmed it. */
 function noMark(store: CacheStore): Partial<CacheStore> {
-  const epochs: TagEpochs = { generation: '', epochs: [], fenced: false }
   return {
     async lookup(key, tags): Promise<Lookup> {
       const lookup = await store.lookup(key, tags)
       const local = lookup.kind === 'unavailable' ? store.lookupWithoutRedis?.(key, tags) : undefined
-      return local?.kind === 'hit' ? { ...local, epochs, isLocal: false } : lookup
+      return local?.kind === 'hit' ? { ...local, epochs: UNKNOWN_EPOCHS, isLocal: false } : lookup
+    },
+  }
+}
+
+/**
+ * While Redis is unreachable, computes responses from the local snapshots as if Redis had confirmed them. What is not stored
+ * counts as a miss: only then a snapshot is looked up.
+ */
+function noMarkOfComputed(store: CacheStore): Partial<CacheStore> {
+  return {
+    async lookup(key, tags): Promise<Lookup> {
+      const lookup = await store.lookup(key, tags)
+      if (lookup.kind !== 'unavailable') return lookup
+      const local = store.lookupWithoutRedis?.(key, tags)
+      if (local?.kind !== 'hit') return { kind: 'miss', epochs: UNKNOWN_EPOCHS, changed: false }
+      return local.response.kind === 'snapshot' ? { ...local, epochs: UNKNOWN_EPOCHS, isLocal: false } : lookup
     },
   }
 }

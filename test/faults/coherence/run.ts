@@ -40,8 +40,8 @@ export interface RunOptions {
   /** In the worst hour: the setting `cache.withoutRedis`. Default: `stale`. */
   readonly withoutRedis?: 'call' | 'stale'
   /**
-   * One link at a time has a fault, for longer than what is stored is fresh, and callers write only meanwhile: snapshots are
-   * there when it begins.
+   * One link at a time has a fault, for longer than what is stored is fresh. It begins when its replica serves what it has stored,
+   * or computes from it. Callers write only meanwhile, and only through other replicas: its own writes would invalidate this.
    */
   readonly writesInFaults?: boolean
   /** The folder of another build of the edge, which the first replica runs. */
@@ -73,6 +73,8 @@ const CALLERS = 12
 /** With slow links: a replica ends a call to a node after this time, and a caller waits for several of them. */
 const LINK_TIMES = { timeout: '3s', patience: 20_000 }
 const PATIENCE_MS = 8000
+/** Reads since the last fault that show what a replica has stored. */
+const STORED_READS = 10
 /** Found only if a read is in flight from before a write until after it: the node holds the responses of reads so long. */
 const HELD_MS: Readonly<Record<string, number>> = { 'no epochs': 500 }
 
@@ -98,14 +100,19 @@ export async function run(options: RunOptions): Promise<Report> {
   const begin = performance.now()
   const writeLog = createWriteLog()
   const hits = { own: 0, all: 0 }
+  /** By replica: reads since the last fault of a link that were served from what is stored, or computed from it. */
+  const storedReads = new Map<string, number>()
   const loops: FaultLoop[] = []
   let linkChaos: LinkChaos | undefined
   let made: Chaos | undefined
   const observe = (outcome: Outcome) => {
     writeLog.add(outcome)
     recorder?.add(outcome)
-    if (outcome.method === 'PUT' || !linkChaos?.isFaulty() || !/;\s*hit\b/.test(`${outcome.headers['cache-status']}`))
-      return
+    const cacheStatus = `${outcome.headers['cache-status']}`
+    if (linkChaos?.isFaulty()) storedReads.clear()
+    else if ((reads === 'snapshots' ? /;\s*detail=snapshot\b/ : /;\s*hit\b/).test(cacheStatus))
+      storedReads.set(outcome.by, (storedReads.get(outcome.by) ?? 0) + 1)
+    if (outcome.method === 'PUT' || !linkChaos?.isFaulty() || !/;\s*hit\b/.test(cacheStatus)) return
     hits.all += 1
     if (linkChaos.isFaulty(outcome.by)) hits.own += 1
   }
@@ -124,7 +131,7 @@ export async function run(options: RunOptions): Promise<Report> {
       patience: linkOption === false ? PATIENCE_MS : LINK_TIMES.patience,
       bound: linkOption !== false,
       ...(reads && { reads }),
-      mayWrite: () => (writesInFaults ? linkChaos?.isFaulty() === true : !made?.isQuiet()),
+      mayWrite: (by) => (writesInFaults ? linkChaos?.isFaulty() === true && !linkChaos.isFaulty(by) : !made?.isQuiet()),
       onOutcome: observe,
       enough: isOver,
       isUnfinished: (counted) => linkChaos?.isComplete() === false || options.until?.(counted) === false,
@@ -147,7 +154,13 @@ export async function run(options: RunOptions): Promise<Report> {
     if (linkOption !== false) {
       const only = typeof linkOption === 'string' ? { only: linkOption } : {}
       const affected = typeof linkOption === 'string' ? links.filter(({ to }) => to === 'Redis') : links
-      linkChaos = startLinkFaults({ links: affected, random: createRandom(seed + 1), isLong: writesInFaults, ...only })
+      linkChaos = startLinkFaults({
+        links: affected,
+        random: createRandom(seed + 1),
+        isLong: writesInFaults,
+        hasStored: (replica) => (storedReads.get(replica) ?? 0) >= STORED_READS,
+        ...only,
+      })
       loops.push(linkChaos)
     }
     const { history, ...counted } = await load.finished
