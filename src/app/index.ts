@@ -59,7 +59,7 @@ export async function buildEdge(initial: Config, options: EdgeOptions = {}): Pro
   const { served, resolveUrl, findV4Read } = buildContracts(settings, cluster)
   const cache = await buildCache(base, { cluster, kindOf, resolveUrl })
   const access = await buildAccess(base, cluster, cache.acceptedTokens)
-  const descriptions = readDescriptions(settings, builtFolder('reference'))
+  const descriptions = readDescriptions(settings.initial.listen, builtFolder('reference'))
   const handler = buildApi(base, { access, cluster, cache, kindOf, findV4Read, descriptions })
   const isDraining = () => lifecycle.isDraining
   const status = await buildStatus(base, { cluster, access, cache, reloader, isDraining }, times)

@@ -3,7 +3,6 @@
 import { readFile } from 'node:fs/promises'
 import type { IncomingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
-import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
 import type { Contract } from '../contracts/endpoint.ts'
 import { etagOf } from '../core/envelope.ts'
@@ -25,14 +24,11 @@ const SERVERS = '"servers":[{"url":"/"}]'
  * Each document is read at its first use and then stays in memory. `folder`: of the files, undefined if this installation leaves
  * them out.
  */
-export function readDescriptions(
-  { initial, current }: Pick<ReloadableConfig, 'initial' | 'current'>,
-  folder: string | undefined,
-) {
+export function readDescriptions(listen: Config['listen'], folder: string | undefined) {
   const describe = (file: string, contract: Contract) => {
     const get = once(async () => {
       if (folder === undefined) throw new EdgeError(603)
-      const servers = JSON.stringify([serverOf(initial.listen, contract)])
+      const servers = JSON.stringify([serverOf(listen, contract)])
       const text = await readFile(join(folder, file), 'utf8')
       return responseOf(Buffer.from(text.replace(SERVERS, () => `"servers":${servers}`)))
     })
@@ -41,8 +37,7 @@ export function readDescriptions(
       /** Answers the request for the document at the listeners for clients. */
       handler,
       /** Returns the same response for another listener. */
-      represent: async (headers: IncomingHttpHeaders) =>
-        represent(await get(), preferencesOf(headers, NO_FLAGS, current().cache.compressionMinBytes)),
+      represent: async (headers: IncomingHttpHeaders) => represent(await get(), preferencesOf(headers, NO_FLAGS)),
     }
   }
   return { v3: describe('openapi.json', 'v3'), v4: describe('openapi-v4.json', 'v4') }

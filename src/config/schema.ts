@@ -161,7 +161,6 @@ const cache = group({
     max: 600 * SECOND_MS,
     message: 'is over 10m; two periods of the synchronisation between the nodes take seconds',
   }),
-  compressionMinBytes: size('1KiB'),
   snapshots: group({
     groups: list(Type.Unsafe<CacheGroup>({ type: 'string', enum: [...cacheGroups] }), [...cacheGroups]),
     maxRows: count(100_000),
@@ -185,9 +184,7 @@ const listen = group({
   trustedProxies: list(text({ format: 'cidr' })),
   limits: group({
     headers: size('16KiB'),
-    headerCount: count(100),
     url: size('8KiB'),
-    queryParameters: count(64),
     body: size('100KiB'),
     upload: size('10MiB'),
     pipelined: count(100),

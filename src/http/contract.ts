@@ -20,11 +20,8 @@ import { type RouteSchema, routeUrl } from './validation.ts'
 /** The settings that requests depend on. */
 export interface HttpSettings {
   readonly listen: {
-    /**
-     * `queryParameters`: greatest number of them. Bytes: of any body in the v4 contract and of a file in the v3 one
-     * (`upload`), and of its JSON and forms (`body`).
-     */
-    readonly limits: { readonly queryParameters: number; readonly body: number; readonly upload: number }
+    /** Bytes of any body in the v4 contract and of a file in the v3 one (`upload`), and of its JSON and forms (`body`). */
+    readonly limits: { readonly body: number; readonly upload: number }
     readonly cors: { readonly origins: readonly string[] }
   }
   /** `experimental`: whether experimental endpoints are served. */
@@ -33,8 +30,6 @@ export interface HttpSettings {
     /** What the v4 contract refuses although the manager does not. Absent: nothing. */
     readonly guards?: { readonly longSearch: boolean; readonly emptyLists: boolean }
   }
-  /** Shorter bodies are not compressed. */
-  readonly cache: { readonly compressionMinBytes: number }
 }
 
 /** How the router matches paths. */

@@ -23,7 +23,7 @@ import type { Authenticator } from './authenticator.ts'
 import { registerBodyParser } from './body.ts'
 import type { BodyBudget } from './body-budget.ts'
 import type { AddressOf } from './client-address.ts'
-import { type HttpContract, handleErrors, methodsAt, NO_STORE, sendError } from './contract.ts'
+import { type HttpContract, type HttpSettings, handleErrors, methodsAt, NO_STORE, sendError } from './contract.ts'
 import type { Values } from './parameters.ts'
 import { PreparedHits } from './prepared-hits.ts'
 import { type RequestObservers, reportAtEnd } from './report-requests.ts'
@@ -48,6 +48,7 @@ export interface HttpOptions extends RequestObservers, RouteOptions {
   /** The options that put Fastify behind a listener. */
   readonly server: Pick<FastifyServerOptions, 'serverFactory' | 'clientErrorHandler'>
   readonly log: FastifyBaseLogger
+  readonly settings: () => HttpSettings
   /** All listeners share it. */
   readonly bodies: BodyBudget
   /** Absent: nothing is traced. */

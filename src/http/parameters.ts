@@ -8,6 +8,9 @@ import { EdgeError, type ErrorCode } from '../core/errors.ts'
 
 export type Values = Record<string, string>
 
+/** Of a query. */
+export const MAX_PARAMETERS = 64
+
 interface ParameterLimits {
   readonly count: number
   /** The error for more parameters: 604 for queries, 607 for forms. They would end the API process of the manager. */

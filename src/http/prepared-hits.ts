@@ -26,10 +26,7 @@ const MAX_URL_LENGTH = 512
 const HITS_PER_TURN = 100
 
 interface PreparedHitOptions {
-  readonly settings: () => {
-    readonly listen: { readonly cors: { readonly origins: readonly string[] } }
-    readonly cache: { readonly compressionMinBytes: number }
-  }
+  readonly settings: () => { readonly listen: { readonly cors: { readonly origins: readonly string[] } } }
   readonly observe?: RequestEventListener
   /** Returns the release by which URLs are validated; `undefined`: not known. Absent: it decides nothing. */
   readonly release?: (() => string | undefined) | undefined
@@ -135,7 +132,7 @@ export class PreparedHits {
     if (caller.permissions !== hit.permissions && !this.#isAllowed(hit, caller)) return false
     const response = hit.repeat()
     if (response === undefined) return false
-    const preferences = preferencesOf(headers, hit.url.flags, this.#options.settings().cache.compressionMinBytes)
+    const preferences = preferencesOf(headers, hit.url.flags)
     const representation = representCached(response, response.origin, preferences)
     if (representation instanceof Promise || !this.#authenticator.countHit(caller)) return false
     const { status, stableHeaders, ownHeaders, bytes } = representation

@@ -6,7 +6,7 @@ import { type Handler, NO_BODY } from '../core/request.ts'
 import { hasBody } from '../listener/framing.ts'
 import type { Authenticator } from './authenticator.ts'
 import { completeBody } from './body.ts'
-import type { HttpContract, HttpSettings } from './contract.ts'
+import type { HttpContract } from './contract.ts'
 import { toEdgeRequest } from './edge-request.ts'
 import type { Values } from './parameters.ts'
 import type { PreparedHits } from './prepared-hits.ts'
@@ -15,7 +15,6 @@ import { type JsonSchema, routeUrl, validatorOf } from './validation.ts'
 
 export interface RouteOptions {
   readonly contract: HttpContract
-  readonly settings: () => HttpSettings
   readonly handle: Handler
   /** Whether the address of a client is its own. Absent: always. */
   readonly isAddressKnown?: (request: FastifyRequest) => boolean
@@ -28,7 +27,7 @@ interface RouteParts extends RouteOptions {
 
 export function registerRoutes(
   app: FastifyInstance,
-  { contract, settings, handle, isAddressKnown = () => true, hits, charge }: RouteParts,
+  { contract, handle, isAddressKnown = () => true, hits, charge }: RouteParts,
 ): void {
   app.setValidatorCompiler(({ schema }) => validatorOf(schema as JsonSchema))
   for (const endpoint of contract.catalogue) {
@@ -59,7 +58,7 @@ export function registerRoutes(
         const parts = { caller, headers, id, body, clientAddress, trace, client: { response: reply.raw }, charge }
         edge.response = await handle(toEdgeRequest(url, parts))
         hits.remember(request, caller, url, edge.response)
-        return sendResponse(request, reply, edge.response, settings().cache.compressionMinBytes)
+        return sendResponse(request, reply, edge.response)
       },
     })
   }

@@ -8,7 +8,6 @@ export async function sendResponse(
   request: FastifyRequest,
   reply: FastifyReply,
   response: EdgeResponse,
-  compressionMinBytes: number,
 ): Promise<FastifyReply> {
   const { edge } = request
   edge.nextStage('respond')
@@ -17,7 +16,7 @@ export async function sendResponse(
     else edge.bytesSentBefore = request.raw.socket.bytesWritten
     return reply.code(response.status).type(response.type).send(response.stream)
   }
-  const preferences = preferencesOf(request.headers, edge.flags, compressionMinBytes)
+  const preferences = preferencesOf(request.headers, edge.flags)
   const { status, stableHeaders, ownHeaders, bytes } = await represent(response, preferences)
   reply.code(status)
   addHeaders(reply, stableHeaders)

@@ -11,8 +11,10 @@ import { checkContentHeaders, parseRequestBody, requestBody } from './body.ts'
 import { type HttpContract, type HttpSettings, type RouterOptions, routeFinder, toEdgeError } from './contract.ts'
 import { validatedUrl } from './edge-request.ts'
 import { createChecks } from './param-checks.ts'
-import { parseParameters, takeFlags, type Values } from './parameters.ts'
+import { MAX_PARAMETERS, parseParameters, takeFlags, type Values } from './parameters.ts'
 import { routeSchema, type SchemaError, validationError, validatorOf } from './validation.ts'
+
+const QUERY_LIMITS = { count: MAX_PARAMETERS, tooMany: 604 } as const
 
 const router: RouterOptions = {
   caseSensitive: false,
@@ -38,10 +40,9 @@ function createV3Contract(catalogue: readonly Endpoint[], settings: () => HttpSe
     findRoute: routeFinder({ catalogue, router, methodsOf }),
     isServed,
     parseQuery: (url, endpoint) => {
-      const limits = { count: settings().listen.limits.queryParameters, tooMany: 604 } as const
       const mark = url.indexOf('?')
       const separatorOf = (name: string) => (SINGLE_KINDS.has(endpoint?.query[name]?.kind ?? '') ? '\n' : ',')
-      const query = parseParameters(mark < 0 ? '' : url.slice(mark + 1), limits, separatorOf)
+      const query = parseParameters(mark < 0 ? '' : url.slice(mark + 1), QUERY_LIMITS, separatorOf)
       return { flags: takeFlags(query), query }
     },
     served: (endpoint, method, url) => {

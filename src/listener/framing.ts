@@ -8,7 +8,6 @@ import { EdgeError } from '../core/errors.ts'
 export interface FramingLimits {
   /** Bytes of all header names and values. */
   readonly headers: number
-  readonly headerCount: number
   /** Bytes of the URL. */
   readonly url: number
 }
@@ -69,10 +68,12 @@ export function framingError(request: IncomingMessage, rules: FramingRules): Edg
   )
 }
 
+const MAX_HEADERS = 100
+
 function sizeError({ url = '', rawHeaders }: IncomingMessage, limits: FramingLimits): EdgeError | undefined {
   if (url.length > limits.url) return new EdgeError(908)
   // Node drops headers beyond its own limit silently, and the dropped header may be the one that counts.
-  if (rawHeaders.length / 2 > limits.headerCount) return new EdgeError(907, `; more than ${limits.headerCount}`)
+  if (rawHeaders.length / 2 > MAX_HEADERS) return new EdgeError(907, `; more than ${MAX_HEADERS}`)
   let bytes = 0
   for (const text of rawHeaders) bytes += text.length
   return bytes > limits.headers ? new EdgeError(907) : undefined

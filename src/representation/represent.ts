@@ -28,9 +28,10 @@ interface Preferences {
   readonly pretty: boolean
   readonly acceptEncoding: string | undefined
   readonly ifNoneMatch: string | undefined
-  /** Shorter bodies are not compressed. */
-  readonly compressionMinBytes: number
 }
+
+/** Shorter bodies are not compressed. */
+const MIN_COMPRESSED_BYTES = 1024
 
 /** Headers: names in lower case and values, alternating. */
 interface Representation {
@@ -43,17 +44,8 @@ interface Representation {
   readonly bytes?: Buffer
 }
 
-export function preferencesOf(
-  headers: RequestedForm,
-  flags: { readonly pretty: boolean },
-  compressionMinBytes: number,
-): Preferences {
-  return {
-    pretty: flags.pretty,
-    acceptEncoding: headers['accept-encoding'],
-    ifNoneMatch: headers['if-none-match'],
-    compressionMinBytes,
-  }
+export function preferencesOf(headers: RequestedForm, { pretty }: { readonly pretty: boolean }): Preferences {
+  return { pretty, acceptEncoding: headers['accept-encoding'], ifNoneMatch: headers['if-none-match'] }
 }
 
 /** Returns a promise for a hit only while its body is being indented or compressed, so that others are sent without a microtask. */
@@ -74,9 +66,9 @@ export function representCached(
   preferences: Preferences,
 ): Representation | Promise<Representation> {
   const { body } = response
-  const { pretty, acceptEncoding, ifNoneMatch, compressionMinBytes } = preferences
+  const { pretty, acceptEncoding, ifNoneMatch } = preferences
   const { codings, identity } = parseAcceptEncoding(acceptEncoding)
-  const isShort = identity && body.length < compressionMinBytes
+  const isShort = identity && body.length < MIN_COMPRESSED_BYTES
   const [coding] = isShort ? [] : codings
   const plain = formOf(cached, pretty ? 'pretty' : 'plain')
   const form = coding === undefined ? plain : formOf(cached, pretty ? `pretty-${coding}` : coding)

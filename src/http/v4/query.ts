@@ -4,7 +4,7 @@ import { bool } from '../../contracts/v4/value.ts'
 import { suggestionHeaders } from '../../core/errors.ts'
 import { MAX_SEARCH_BYTES } from '../../core/node-call.ts'
 import type { HttpSettings, ParsedQuery } from '../contract.ts'
-import { canonicalText, decodeText, type Values } from '../parameters.ts'
+import { canonicalText, decodeText, MAX_PARAMETERS, type Values } from '../parameters.ts'
 import { checkParam, type IsInRelease, type OfRelease } from './check-values.ts'
 import { badRequest } from './problem.ts'
 import type { ReleaseFacts } from './release-facts.ts'
@@ -30,15 +30,14 @@ function takesFlag(endpoint: Endpoint, name: string): boolean {
 export function parseQuery(
   url: string,
   endpoint: Endpoint | undefined,
-  { listen, cluster }: HttpSettings,
+  { cluster }: HttpSettings,
   { emptyParameter }: ReleaseFacts,
 ): ParsedQuery {
-  const maxParameters = listen.limits.queryParameters
   const keepsEmptyLists = cluster.guards?.emptyLists === true
   const query: Values = Object.create(null)
   const mark = url.indexOf('?')
-  const pairs = mark < 0 ? [] : url.slice(mark + 1).split('&', maxParameters + 1)
-  if (pairs.length > maxParameters) throw badRequest(`At most ${maxParameters} query parameters are read`)
+  const pairs = mark < 0 ? [] : url.slice(mark + 1).split('&', MAX_PARAMETERS + 1)
+  if (pairs.length > MAX_PARAMETERS) throw badRequest(`At most ${MAX_PARAMETERS} query parameters are read`)
   for (const pair of pairs) {
     const equals = pair.indexOf('=')
     const value = equals < 0 ? '' : decodeText(pair.slice(equals + 1))

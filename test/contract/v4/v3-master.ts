@@ -58,13 +58,12 @@ export async function startReplay(t: Tap): Promise<Replay> {
   })
   const server = await startServer(t, handler, {
     settings: () => ({
-      listen: { limits: { queryParameters: 64, body: 100_000, upload: 1_000_000 }, cors: { origins: [] } },
+      listen: { limits: { body: 100_000, upload: 1_000_000 }, cors: { origins: [] } },
       cluster: {
         upgradeRepositories: ['127.0.0.1/'],
         packageFolders: ['/var/ossec/var/upgrade', '/tmp'],
         experimental: true,
       },
-      cache: { compressionMinBytes: 1024 },
     }),
   })
   return {

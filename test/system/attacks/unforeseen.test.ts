@@ -14,9 +14,8 @@ const log = pino(new Writable({ write: (line, _encoding, done) => done(void logg
 
 t.test('an unexpected error is logged in full, and the client gets 949 without details', async (t) => {
   const settings = () => ({
-    listen: { limits: { queryParameters: 64, body: 1024, upload: 1024 }, cors: { origins: [] } },
+    listen: { limits: { body: 1024, upload: 1024 }, cors: { origins: [] } },
     cluster: { upgradeRepositories: [], packageFolders: [], experimental: true },
-    cache: { compressionMinBytes: 1024 },
   })
   const { app } = await createHttp({
     contract: v3Contract(catalogue)(settings),

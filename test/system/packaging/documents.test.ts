@@ -62,8 +62,9 @@ t.test('a setting that is gone is in the changelog, and a renamed one is explain
   t.ok(renamed.length > 15)
   for (const [, from = '', to = ''] of renamed) {
     const [name, instead] = Object.entries(goneSettings).find(([name]) => `${from}.`.startsWith(`${name}.`)) ?? []
+    const goneSince = Object.entries(goneSettings).find(([name]) => name === to)
     // The sentence of a group lists the names of its members.
-    const expected = name === from ? to : to.slice(to.lastIndexOf('.') + 1)
+    const expected = goneSince?.[1] ?? (name === from ? to : to.slice(to.lastIndexOf('.') + 1))
     t.ok(instead?.includes(expected), `${from}: ${instead}`)
   }
 })

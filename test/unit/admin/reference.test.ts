@@ -4,7 +4,6 @@ import { createOperationsListener } from '../../../src/admin/listener.ts'
 import { referencePlugin } from '../../../src/admin/reference.ts'
 import { version } from '../../../src/app/process.ts'
 import { readDescriptions } from '../../../src/app/reference.ts'
-import { createReloadableConfig } from '../../../src/config/reloadable.ts'
 import type { Config } from '../../../src/config/schema.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
 import { startEdge } from '../../support/edge.ts'
@@ -50,7 +49,7 @@ t.test('the document is that of the records, with the address of the port for cl
 })
 
 t.test('an installation without the reference has no such paths', async (t) => {
-  const descriptions = readDescriptions(createReloadableConfig({} as Config), undefined)
+  const descriptions = readDescriptions({} as Config['listen'], undefined)
   const app = await createOperationsListener({
     ready: () => ({ ok: true, reasons: [] }),
     degradations: () => [],

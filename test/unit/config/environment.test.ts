@@ -22,7 +22,7 @@ t.test('a variable overrides the file for every kind of setting', async (t) => {
     env: {
       EDGE_CONFIG: join(folder, 'edge.yaml'),
       EDGE_LISTEN_PORT: '2000',
-      EDGE_LISTEN_LIMITS_HEADERCOUNT: '7',
+      EDGE_LISTEN_LIMITS_PIPELINED: '7',
       EDGE_LISTEN_TIMEOUTS_IDLE: '750ms',
       EDGE_LISTEN_HOSTS: 'a.example, b.example',
       EDGE_LISTEN_TRUSTEDPROXIES: '[10.0.0.1, fd00::/8]',
@@ -38,7 +38,7 @@ t.test('a variable overrides the file for every kind of setting', async (t) => {
   if (!loaded.ok) return t.fail(loaded.faults.join('\n'))
   const { listen, cluster, access, log } = loaded.config
   t.equal(listen.port, 2000)
-  t.equal(listen.limits.headerCount, 7)
+  t.equal(listen.limits.pipelined, 7)
   t.equal(listen.timeouts.idle, 750)
   t.strictSame(listen.hosts, ['a.example', 'b.example'])
   t.strictSame(listen.trustedProxies, ['10.0.0.1', 'fd00::/8'])

@@ -46,8 +46,8 @@ export const front: readonly Row[] = [
   ],
   [
     'a limit of nothing',
-    listen('limits: { queryParameters: 0 }'),
-    'edge.yaml:2:30 listen.limits.queryParameters: must be at least 1, got 0',
+    listen('limits: { pipelined: 0 }'),
+    'edge.yaml:2:24 listen.limits.pipelined: must be at least 1, got 0',
   ],
   ['no unit of time', listen('timeouts: { idle: 72 }'), `edge.yaml:2:21 listen.timeouts.idle: ${duration} 72`],
   ['no time at all', listen('timeouts: { idle: 0s }'), `edge.yaml:2:21 listen.timeouts.idle: ${duration} "0s"`],

@@ -14,7 +14,7 @@ const MAX_DETAIL = 2_000
 const LENGTH = 10 * 1024 * 1024 - 1024
 
 const settings = {
-  listen: { limits: { queryParameters: 64, body: 100 * 1024, upload: 10 * 1024 * 1024 }, cors: { origins: [] } },
+  listen: { limits: { body: 100 * 1024, upload: 10 * 1024 * 1024 }, cors: { origins: [] } },
   cluster: { experimental: true },
 } as unknown as ReturnType<Parameters<ReturnType<typeof v4Contract>>[0]>
 const contract: HttpContract = v4Contract({ catalogue: records, releases: () => ({ lowest: '4.14.7' }) })(

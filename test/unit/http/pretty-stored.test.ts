@@ -5,7 +5,7 @@ import { pretty } from '../../../src/representation/pretty.ts'
 import { represent } from '../../../src/representation/represent.ts'
 import { cachedResponse, startServer, uncachedResponse } from './test-server.ts'
 
-const preferences = { pretty: true, acceptEncoding: undefined, ifNoneMatch: undefined, compressionMinBytes: 1024 }
+const preferences = { pretty: true, acceptEncoding: undefined, ifNoneMatch: undefined }
 const rows = (count: number) =>
   Buffer.from(JSON.stringify({ error: 0, data: Array.from({ length: count }, (_, id) => ({ id, name: `row ${id}` })) }))
 const nested = (depth: number) => Buffer.from('['.repeat(depth) + ']'.repeat(depth))

@@ -33,9 +33,7 @@ const PARAMS: Readonly<Record<string, string>> = {
   configuration: 'client',
 }
 
-const contract = v3Contract(catalogue)(
-  () => ({ listen: { limits: { queryParameters: 100 } }, cluster: { experimental: true } }) as unknown as HttpSettings,
-)
+const contract = v3Contract(catalogue)(() => ({ cluster: { experimental: true } }) as unknown as HttpSettings)
 
 t.test('every parameter of every read', async (t) => {
   let compared = 0

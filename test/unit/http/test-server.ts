@@ -128,7 +128,7 @@ export async function startServer(
     log: () => undefined,
   })
   const listenerSettings = {
-    limits: { headers: 16_384, headerCount: 100, url: 8192, pipelined: 100 },
+    limits: { headers: 16_384, url: 8192, pipelined: 100 },
     timeouts: { headers: 5000, body: 30_000, write: 30_000, expect: 10_000, idle: 72_000 },
     hosts: [],
     ...listenerOptions,
@@ -141,9 +141,8 @@ export async function startServer(
   const currentSettings =
     settings.settings ??
     (() => ({
-      listen: { limits: { queryParameters: 64, body: 100_000, upload: 1_000_000 }, cors: { origins: [] } },
+      listen: { limits: { body: 100_000, upload: 1_000_000 }, cors: { origins: [] } },
       cluster: { upgradeRepositories: [], packageFolders: [], experimental: false },
-      cache: { compressionMinBytes: 1024 },
     }))
   const contract = create(currentSettings)
   const http = await createHttp({

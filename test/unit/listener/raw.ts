@@ -24,7 +24,7 @@ export async function serve(
   const log: string[] = []
   const note = (_fields: object, message: string) => void log.push(message)
   const listener = await createListener({
-    limits: { headers: 16_384, headerCount: 100, url: 8192, pipelined: 100 },
+    limits: { headers: 16_384, url: 8192, pipelined: 100 },
     timeouts: { headers: 5000, body: 30_000, write: 30_000, expect: 10_000, idle: 72_000 },
     hosts: [],
     cors: false,

@@ -109,7 +109,7 @@ t.test('an unusable certificate is logged, and the previous one stays in use', a
 t.test('an unusable certificate at start throws an error with the names of its files', async (t) => {
   const pair = pairIn(t.testdir())
   pair.break()
-  const limits = { headers: 1, headerCount: 1, url: 1, pipelined: 1 }
+  const limits = { headers: 1, url: 1, pipelined: 1 }
   const timeouts = { headers: 1, body: 1, write: 1, expect: 1, idle: 1 }
   const log = { info: () => undefined, warn: () => undefined }
   const made = createListener({ tls: pair, limits, timeouts, hosts: [], cors: false, log })

@@ -121,16 +121,6 @@ export const proofs: readonly Proof[] = [
     observe: isFreshForLong('/manager/info'),
   },
   {
-    changes: { 'cache.compressionMinBytes': '10MiB' },
-    before: 'gzip',
-    after: null,
-    observe: async ({ get }) => {
-      const response = await get('/rules?limit=100', { 'accept-encoding': 'gzip' })
-      await response.arrayBuffer()
-      return response.headers.get('content-encoding')
-    },
-  },
-  {
     start: startWithRedis,
     changes: { 'cache.writesWithoutRedis': 'sendAndRiskStaleReads' },
     before: [503, 930],

@@ -48,25 +48,10 @@ export const proofs: readonly Proof[] = [
     observe: answer(() => '/agents?limit=1', { 'x-long': 'x'.repeat(400) }),
   },
   {
-    changes: { 'listen.limits.headerCount': 12 },
-    before: OK,
-    after: [431, 907],
-    observe: answer(
-      () => '/agents?limit=1',
-      Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`x-${at}`, '1'])),
-    ),
-  },
-  {
     changes: { 'listen.limits.url': '40B' },
     before: OK,
     after: [414, 908],
     observe: answer(() => `/agents?search=${unique()}${unique()}${unique()}`),
-  },
-  {
-    changes: { 'listen.limits.queryParameters': 1 },
-    before: OK,
-    after: [400, 604],
-    observe: answer(() => '/agents?limit=1&offset=0'),
   },
   {
     changes: { 'listen.trustedProxies': ['127.0.0.1'] },
