@@ -104,22 +104,7 @@ export function buildMetrics(
     },
     reload: reloader.status,
     certificates: sources.certificates,
-    nodes: () =>
-      cluster.status().map(({ name, type, inFlight, limit, slots, queue, budget, ejectedFor, hangs, drain }) => ({
-        name,
-        type,
-        inFlight,
-        limit,
-        slots,
-        ...(budget && { budget }),
-        queue,
-        available: ejectedFor === undefined && cluster.view.isAvailable(name),
-        ejected: drain === undefined && ejectedFor !== undefined,
-        hangs: drain === undefined && hangs === true,
-        drained: drain !== undefined,
-        drainedWithoutEnd:
-          drain === undefined || drain.until !== undefined ? 0 : Math.max(0, Date.now() - drain.at) / 1000,
-      })),
+    nodes: () => cluster.status().map((node) => ({ ...node, isFull: !cluster.view.isAvailable(node.name) })),
   })
 }
 

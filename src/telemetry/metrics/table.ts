@@ -7,6 +7,7 @@
  */
 
 import { CACHE_OUTCOMES, type LocalState, type RedisMemory, type SnapshotState } from '../../core/cache.ts'
+import type { Drain } from '../../core/drains.ts'
 import {
   type CacheEvent,
   type EventListeners,
@@ -68,14 +69,12 @@ interface NodeSample {
   readonly queue: number
   /** Calls of the last minute by all replicas, and how many the node answers. Absent: the node has no limit. */
   readonly budget?: { readonly used: number; readonly limit: number }
-  /** Whether calls may be sent to the node. */
-  readonly available: boolean
-  readonly ejected: boolean
-  readonly hangs: boolean
+  /** Absent: calls may be sent to the node unless it `isFull`. */
+  readonly ejectedFor?: number
+  readonly isFull: boolean
+  readonly hangs?: boolean
   /** An operator has drained it for maintenance. */
-  readonly drained: boolean
-  /** Seconds since it was drained without an end; 0 otherwise. */
-  readonly drainedWithoutEnd: number
+  readonly drain?: Pick<Drain, 'at' | 'until'>
 }
 
 interface Events {
@@ -402,16 +401,22 @@ export const stateSeries: readonly StateSeries[] = [
     ({ budget }) => budget?.used,
   ),
   perNode('edge_node_budget_limit', 'Calls per minute that the node answers.', ({ budget }) => budget?.limit),
-  perNode('edge_node_available', '1: calls may be sent to the node.', ({ available }) => Number(available)),
-  perNode('edge_node_hangs', '1: the node accepts calls and does not answer them.', ({ hangs }) => Number(hangs)),
-  perNode('edge_node_ejected', '1: the node is ejected after failures.', ({ ejected }) => Number(ejected)),
-  perNode('edge_node_drained', '1: an operator has drained the node for maintenance.', ({ drained }) =>
-    Number(drained),
+  perNode('edge_node_available', '1: calls may be sent to the node.', ({ ejectedFor, isFull }) =>
+    Number(ejectedFor === undefined && !isFull),
+  ),
+  perNode('edge_node_hangs', '1: the node accepts calls and does not answer them.', ({ drain, hangs = false }) =>
+    Number(drain === undefined && hangs),
+  ),
+  perNode('edge_node_ejected', '1: the node is ejected after failures.', ({ drain, ejectedFor }) =>
+    Number(drain === undefined && ejectedFor !== undefined),
+  ),
+  perNode('edge_node_drained', '1: an operator has drained the node for maintenance.', ({ drain }) =>
+    Number(drain !== undefined),
   ),
   perNode(
     'edge_node_drained_without_end_seconds',
     'Time since an operator has drained the node without an end; 0: not drained, or until an end.',
-    ({ drainedWithoutEnd }) => drainedWithoutEnd,
+    ({ drain }) => (drain === undefined || drain.until !== undefined ? 0 : Math.max(0, Date.now() - drain.at) / 1000),
   ),
   gauge(
     'edge_token_recheck_seconds',
