@@ -34,7 +34,7 @@ const MAX_LOGINS = 10_000
 /** A request waits this long for a check that may be late, in milliseconds. */
 const LATE_CHECK_WAIT_MS = 1_000
 
-interface Acceptance {
+export interface Acceptance {
   /** No node answers, so that the token is good for reads only: nothing shows whether the manager has ended it. */
   readonly isOnlyForReads?: true
   /** To be called when the node has answered a call that carried the token: the answer is a check as well. */

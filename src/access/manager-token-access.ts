@@ -2,25 +2,17 @@
 import { EdgeError } from '../core/errors.ts'
 import { systemClock } from '../core/timing.ts'
 import { type JsonObject, ownField } from '../core/values.ts'
+import type { Acceptance } from './accepted-tokens.ts'
 import type { Access, Recheck } from './access.ts'
 import type { LoginAttempts } from './login-attempts.ts'
 import type { ClaimedToken } from './stored-acceptances.ts'
 import { INVALID, parseToken, SUBJECT_PATTERN } from './tokens.ts'
 
-export interface TokenAcceptance {
-  /** Nothing shows at present whether the node has ended the token. */
-  readonly isOnlyForReads?: true
-  /** To be called when the node has answered a call that carried the token. */
-  readonly noteAnswer: () => void
-  /** Returns the function for a further request; `undefined`: the token must be checked again. */
-  current(): (() => void) | undefined
-}
-
 interface ManagerTokenPorts {
   /** The node that has issued the tokens: logins are sent to it. */
   readonly node: () => string
   /** Resolves to `undefined` if the node refuses the token. Rejects with 920 if it does not answer, and as `limit` does. */
-  readonly check: (token: ManagerToken, limit: LimitRefusals) => Promise<TokenAcceptance | undefined>
+  readonly check: (token: ManagerToken, limit: LimitRefusals) => Promise<Acceptance | undefined>
   readonly attempts: LoginAttempts
   /** Returns the permissions that the settings give to a user. */
   readonly permissionsOf: (name: string) => readonly string[]

@@ -1,14 +1,9 @@
 /** Connects the manager's own users and tokens with the nodes that issue and check them. */
 
-import { type AcceptedTokens, latestIssueOf } from '../access/accepted-tokens.ts'
+import { type Acceptance, type AcceptedTokens, latestIssueOf } from '../access/accepted-tokens.ts'
 import type { Access } from '../access/access.ts'
 import { LoginAttempts } from '../access/login-attempts.ts'
-import {
-  createManagerTokenAccess,
-  type ManagerToken,
-  readManagerToken,
-  type TokenAcceptance,
-} from '../access/manager-token-access.ts'
+import { createManagerTokenAccess, type ManagerToken, readManagerToken } from '../access/manager-token-access.ts'
 import type { HasEnded } from '../core/access.ts'
 import { type Counters, createCounters } from '../core/counters.ts'
 import { EdgeError, ProblemError } from '../core/errors.ts'
@@ -57,7 +52,7 @@ export function checkTokensAtNode(access: Access, parts: TokenCheckParts): Acces
   })
 }
 
-const NOT_REMEMBERED: TokenAcceptance = { noteAnswer: () => undefined, current: () => undefined }
+const NOT_REMEMBERED: Acceptance = { noteAnswer: () => undefined, current: () => undefined }
 
 /** Checks wait in the queue like reads: those of many users must not use up what is reserved for writes. */
 async function askMaster(

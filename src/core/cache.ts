@@ -138,17 +138,13 @@ export interface RedisFault {
 }
 
 /** The response of `/cache/explain`, of clients and of the console. Ages and times in milliseconds. */
-export interface CacheExplanation {
+export interface CacheExplanation extends Partial<StoredResponseInfo> {
   readonly endpoint: string
   /** Whether responses of the endpoint are stored. */
   readonly cacheable: boolean
   /** Why the response is never stored. */
   readonly reason?: string
-  readonly url?: string
   readonly key?: string
-  readonly group?: string
-  readonly scope?: string
-  readonly tags?: readonly Tag[]
   readonly next: { readonly hit: boolean; readonly reason: string; readonly age?: number; readonly timeLeft?: number }
   readonly invalidatedBy: readonly InvalidatingWrite[]
 }

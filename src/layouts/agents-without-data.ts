@@ -3,28 +3,20 @@
  * names it: the edge asks again for the others.
  */
 
-import type { CallNode, NodeResult } from '../core/node-call.ts'
+import type { NodeResult } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { ownField, ownText } from '../core/values.ts'
 import { createNeededRead, dataIn } from './dialect.ts'
+import type { Question } from './lost-nodes.ts'
 import { ALL_ROWS, CONNECTED_AGENTS } from './v4/call.ts'
 import { agentsWithoutDatabase, readContent } from './v4/content.ts'
 import { formatQuery, MAX_LIST_BYTES } from './v4/request-line.ts'
-
-interface Question {
-  readonly request: EdgeRequest
-  readonly node: string
-  readonly call: CallNode
-  readonly ask: (query: EdgeRequest['query']) => Promise<NodeResult>
-  /** Milliseconds that are left; `undefined`: no limit. */
-  readonly remaining: () => number | undefined
-}
 
 /** How often a call is repeated without the agents that its response has named. Those that never connected are left out at once. */
 const MAX_ATTEMPTS = 5
 
 /** Returns the response for the agents that have sent data; `first`, that of all, if none is named or that does not help. */
-export async function answerWithData(question: Question, first: NodeResult): Promise<NodeResult> {
+export async function answerWithData(question: Question<EdgeRequest['query']>, first: NodeResult): Promise<NodeResult> {
   const { request, node, call, ask, remaining } = question
   if (!mayNameAgents(request)) return first
   const left = new Set(await agentsWithoutData(first))

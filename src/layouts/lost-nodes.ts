@@ -22,16 +22,20 @@ export interface ChangedCall {
   readonly passedOnTo?: PassedOnTo
 }
 
-interface LostNodesQuestion {
+/** A request, and how to ask its node otherwise. */
+export interface Question<Asked> {
   readonly request: EdgeRequest
   /** The asked node. */
   readonly node: string
   readonly call: CallNode
-  readonly ask: (call: ChangedCall) => Promise<NodeResult>
-  /** The query of the call that failed. */
-  readonly query: EdgeRequest['query']
+  readonly ask: (asked: Asked) => Promise<NodeResult>
   /** Milliseconds that are left; `undefined`: no limit. */
   readonly remaining: () => number | undefined
+}
+
+interface LostNodesQuestion extends Question<ChangedCall> {
+  /** The query of the call that failed. */
+  readonly query: EdgeRequest['query']
 }
 
 /** Further nodes may be found to be lost while the others are asked. */

@@ -1,7 +1,7 @@
 /** What the view of the edge takes and returns. Times are milliseconds unless named otherwise, sizes are bytes. */
 
 import type { CacheExplanation } from '../core/cache.ts'
-import type { PurgeCost } from '../core/cache-entries.ts'
+import type { PurgeCost, PurgeScope } from '../core/cache-entries.ts'
 
 /** A port for clients, and the contract that they speak there. */
 export interface ClientPort {
@@ -13,13 +13,7 @@ export interface ClientPort {
 export type Explanation = Partial<CacheExplanation> & Pick<CacheExplanation, 'cacheable'>
 
 /** What a purge names. Without any name: all entries. At most one name is present. */
-export interface PurgeNames {
-  readonly group?: string
-  readonly endpoint?: string
-  readonly tag?: string
-  /** At most `maxKeys` of the selection. */
-  readonly keys?: readonly string[]
-}
+export type PurgeNames = Omit<PurgeScope, 'soft'>
 
 /** Body of `POST /api/purge`. */
 export interface PurgeRequest extends PurgeNames {
