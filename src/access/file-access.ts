@@ -17,7 +17,7 @@ import { NO_PERMISSIONS, type Roles } from './roles.ts'
 import { createSignedTexts } from './signed-texts.ts'
 import { createEphemeralKeys, type KeyRing, watchSigningKeys } from './signing-keys.ts'
 import { createExternalIssuers, createOwnIssuer, type ExternalIssuers, type OwnIssuer } from './token-issuers.ts'
-import { type TokenIssuer, type TokenResult, TokenVerifier } from './tokens.ts'
+import { type TokenIssuer, type TokenResult, verifyToken } from './tokens.ts'
 import { type Users, watchUsers } from './users-file.ts'
 
 /** Each hash occupies a thread of libuv's pool of four, which file reads need too. */
@@ -56,7 +56,6 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
   })
   logins = passwords
   const issuers = { get: (name: string) => (name === tokens.issuer ? own : external.get(name)) }
-  const verifier = new TokenVerifier({ issuers, revocations, clock })
   return {
     realm: options.realm,
     acceptsTokens: true,
@@ -74,7 +73,8 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
       return token === undefined || token.issuer === tokens.issuer ? roles.rolesOfUser(name) : undefined
     },
     authenticatePassword: (address, pair) => authenticatePassword(parts, passwords, { address, pair }),
-    authenticateToken: async (token, verifyOwn) => authResultOf(parts, await verifier.verify(token, verifyOwn)),
+    authenticateToken: async (token, verifyOwn) =>
+      authResultOf(parts, await verifyToken(token, verifyOwn, { issuers, revocations, clock })),
     issueToken: own.issue,
     revokeTokens: (caller) => revokeTokens(parts, caller),
     prepareReload: (next) => {

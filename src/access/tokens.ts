@@ -19,7 +19,7 @@ export type TokenResult =
   /** The keys of the issuer cannot be fetched. */
   | { readonly ok: false; readonly reason: 'unavailable'; readonly retryAfterMs: number }
 
-interface TokenVerifierOptions {
+interface TokenRules {
   /** By their `iss`. Issuers may be added, replaced and removed. */
   readonly issuers: { get(name: string): TokenIssuer | undefined }
   readonly revocations: Revocations
@@ -30,39 +30,29 @@ const MAX_TOKEN_LENGTH = 4096
 
 export const INVALID = { ok: false, reason: 'invalid' } as const
 
-export class TokenVerifier {
-  readonly #options: TokenVerifierOptions
-
-  constructor(options: TokenVerifierOptions) {
-    this.#options = options
-  }
-
-  /** Cheap checks come first: the keys of the issuer are fetched only for a token that could be valid. */
-  async verify(token: string, verifyOwn: VerifyOwnSignature): Promise<TokenResult> {
-    const { issuers, clock } = this.#options
-    const parsed = parseToken(token)
-    const issuer = parsed && issuers.get(String(ownField(parsed.payload, 'iss')))
-    const kid = parsed && ownField(parsed.header, 'kid')
-    if (parsed === undefined || issuer === undefined || typeof kid !== 'string' || !issuer.acceptsHeader(parsed.header))
-      return INVALID
-    const checked = checkClaims(parsed.payload, issuer.rules, clock.wall())
-    const claims = checked && issuer.completeClaims(checked, parsed)
-    if (claims === undefined) return INVALID
-    const lookup = await issuer.findKey(kid)
-    if (!lookup.ok) return lookup.reason === 'unknown' ? INVALID : lookup
-    const { key } = lookup
-    const isSigned = ownField(parsed.header, 'alg') === key.algorithm && (await issuer.hasSigned(token, key, verifyOwn))
-    if (!isSigned) return INVALID
-    if (this.#hasEnded(claims)) return INVALID
-    // The issuer must still be accepted, and still have the key that signed the token.
-    const hasCurrentKey = () => issuers.get(issuer.rules.issuer) === issuer && issuer.cachedKey(kid) === key.key
-    return { ok: true, claims, payload: parsed.payload, isCurrent: () => hasCurrentKey() && !this.#hasEnded(claims) }
-  }
-
-  #hasEnded(claims: Claims): boolean {
-    const { clock, revocations } = this.#options
-    return claims.expiresAt * 1000 <= clock.wall() || revocations.isRevoked(claims)
-  }
+/** Cheap checks come first: the keys of the issuer are fetched only for a token that could be valid. */
+export async function verifyToken(
+  token: string,
+  verifyOwn: VerifyOwnSignature,
+  { issuers, revocations, clock }: TokenRules,
+): Promise<TokenResult> {
+  const parsed = parseToken(token)
+  const issuer = parsed && issuers.get(String(ownField(parsed.payload, 'iss')))
+  const kid = parsed && ownField(parsed.header, 'kid')
+  if (parsed === undefined || issuer === undefined || typeof kid !== 'string' || !issuer.acceptsHeader(parsed.header))
+    return INVALID
+  const checked = checkClaims(parsed.payload, issuer.rules, clock.wall())
+  const claims = checked && issuer.completeClaims(checked, parsed)
+  if (claims === undefined) return INVALID
+  const lookup = await issuer.findKey(kid)
+  if (!lookup.ok) return lookup.reason === 'unknown' ? INVALID : lookup
+  const { key } = lookup
+  const isSigned = ownField(parsed.header, 'alg') === key.algorithm && (await issuer.hasSigned(token, key, verifyOwn))
+  const hasEnded = () => claims.expiresAt * 1000 <= clock.wall() || revocations.isRevoked(claims)
+  if (!isSigned || hasEnded()) return INVALID
+  // The issuer must still be accepted, and still have the key that signed the token.
+  const hasCurrentKey = () => issuers.get(issuer.rules.issuer) === issuer && issuer.cachedKey(kid) === key.key
+  return { ok: true, claims, payload: parsed.payload, isCurrent: () => hasCurrentKey() && !hasEnded() }
 }
 
 interface ClaimRules {
