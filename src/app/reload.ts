@@ -8,19 +8,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import type { LoadResult } from '../config/index.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
+import { oneRunAtATime } from '../core/one-run-at-a-time.ts'
+import type { ReloadStatus } from '../core/settings.ts'
 import { fingerprintFile, watchFiles } from '../file-watcher.ts'
-
-/** The result of the latest reload. The load at the start of the process counts as the first one. */
-interface ReloadStatus {
-  /** Why the latest reload failed; absent if it succeeded. */
-  readonly fault?: string
-  /** When a configuration was last put to use, in milliseconds since 1970. */
-  readonly succeededAt: number
-  /** Settings that have another value in the file than in this process. They take effect with the next start. */
-  readonly pendingRestart: readonly string[]
-  /** Reloads since the start that changed something, and those that found another fault than the one before. */
-  readonly counts: { readonly succeeded: number; readonly failed: number }
-}
 
 interface ReloadOptions {
   readonly config: ReloadableConfig
@@ -37,10 +27,8 @@ export class Reloader {
   readonly #options: ReloadOptions
   #status: ReloadStatus = { succeededAt: Date.now(), pendingRestart: [], counts: { succeeded: 0, failed: 0 } }
   #files: readonly string[]
-  #latest = Promise.resolve()
-  /** The reload that has not begun, and whether an operator asked for it. */
-  #pending: Promise<void> | undefined
-  #isPendingRequested = false
+  /** Whether an operator asked for the reload that has not begun. */
+  #isRequested = false
   #watched: { close(): void } | undefined
 
   constructor(options: ReloadOptions) {
@@ -52,7 +40,8 @@ export class Reloader {
 
   /** Reloads once, because an operator asked for it. Results are logged, and the promise never rejects. */
   reload(): Promise<void> {
-    return this.#reload(true)
+    this.#isRequested = true
+    return this.#reload()
   }
 
   /** Reloads from now on whenever a file changes. */
@@ -63,7 +52,7 @@ export class Reloader {
       fingerprint: async () =>
         [...(await Promise.all(this.#watchedFiles.map(fingerprintFile))), this.#attempt].join(' '),
       // The first reload finds changes since the process read its configuration.
-      load: () => this.#reload(false),
+      load: this.#reload,
       onError: (error) => log.error({ err: error }, 'configuration files cannot be watched'),
     })
   }
@@ -82,21 +71,10 @@ export class Reloader {
     return this.#status.fault === undefined ? 0 : Math.floor(performance.now() / RETRY_INTERVAL_MS)
   }
 
-  /** One reload after the other. Calls during a reload lead to one more, which reads the newest files. */
-  #reload(isRequested: boolean): Promise<void> {
-    this.#isPendingRequested ||= isRequested
-    this.#pending ??= this.#latest.then(() => {
-      const isRequestedNow = this.#isPendingRequested
-      this.#pending = undefined
-      this.#isPendingRequested = false
-      return this.#reloadNow(isRequestedNow)
-    })
-    this.#latest = this.#pending
-    return this.#pending
-  }
-
-  async #reloadNow(isRequested: boolean): Promise<void> {
+  readonly #reload = oneRunAtATime(async () => {
     const { log } = this.#options
+    const isRequested = this.#isRequested
+    this.#isRequested = false
     const before = this.#status
     const counts = { ...before.counts }
     try {
@@ -118,7 +96,7 @@ export class Reloader {
       }
       this.#status = { ...before, fault, counts }
     }
-  }
+  })
 
   /** Rejects if the configuration cannot be loaded or applied. */
   async #apply(): ReturnType<ReloadableConfig['apply']> {

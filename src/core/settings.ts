@@ -9,6 +9,18 @@ export interface CertificateState {
   readonly validTo: number
 }
 
+/** The result of the latest reload. The load at the start of the process counts as the first one. */
+export interface ReloadStatus {
+  /** Why the latest reload failed; absent if it succeeded. */
+  readonly fault?: string
+  /** When a configuration was last put to use, in milliseconds since 1970. */
+  readonly succeededAt: number
+  /** Settings that have another value in the file than in this process. They take effect with the next start. */
+  readonly pendingRestart: readonly string[]
+  /** Reloads since the start that changed something, and those that found another fault than the one before. */
+  readonly counts: { readonly succeeded: number; readonly failed: number }
+}
+
 /**
  * Names of settings → digests of what they say, by which replicas notice that they were given different settings or files.
  */

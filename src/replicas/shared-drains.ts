@@ -13,7 +13,7 @@ import {
   type SharedDrains,
 } from '../core/drains.ts'
 import type { Log } from '../core/events.ts'
-import { oneRunAtATime } from './one-run-at-a-time.ts'
+import { oneRunAtATime } from '../core/one-run-at-a-time.ts'
 import { redisChannels, redisKeys } from './options.ts'
 import type { RedisReplica } from './replica.ts'
 import { script } from './scripts.ts'

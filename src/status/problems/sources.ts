@@ -1,7 +1,7 @@
 /** What problems are derived from, and what their texts have in common. */
 
 import type { LayoutMixture } from '../../core/node-call.ts'
-import type { CertificateState } from '../../core/settings.ts'
+import type { CertificateState, ReloadStatus } from '../../core/settings.ts'
 import type { CapacityState } from '../capacity.ts'
 import type { NodeState, ReplicaSummary } from '../node-types.ts'
 import type { CacheState, FoundProblem, GrowingQueue } from '../problem-types.ts'
@@ -15,8 +15,7 @@ export interface ProblemSources {
   ready(): Readiness
   /** Returns the names of the nodes that refuse the credentials of the edge, and whether its password is easily guessed. */
   credentials(): { readonly refusedBy: readonly string[]; readonly isWeak: boolean }
-  /** `fault`: why the latest reload failed. `pendingRestart`: changed settings that take effect after a restart only. */
-  configuration(): { readonly fault?: string; readonly pendingRestart: readonly string[] }
+  configuration(): Pick<ReloadStatus, 'fault' | 'pendingRestart'>
   cache(): CacheState
   /** `isFailing`: the latest audit record could not be written. `refuses`: writes are rejected then. */
   audit(): { readonly isFailing: boolean; readonly refuses: boolean }

@@ -17,6 +17,7 @@ import {
   wasSent,
 } from '../../core/events.ts'
 import { faultRules, type NodeFault } from '../../core/node-faults.ts'
+import type { CertificateState, ReloadStatus } from '../../core/settings.ts'
 import { durationsOf, REQUEST_SECONDS, type RequestCell, type RequestCounts } from '../events.ts'
 import type { HistogramCounts, LabelValue } from './read-histogram.ts'
 
@@ -36,15 +37,8 @@ export interface MetricsSources {
   ready(): boolean
   /** Everything that can be degraded, and whether it is. */
   degraded(): readonly (readonly [reason: string, isDegraded: boolean])[]
-  /** `fault`: why the latest reload failed. `succeededAt`: milliseconds since 1970. */
-  reload(): {
-    readonly fault?: string
-    readonly succeededAt: number
-    readonly pendingRestart: readonly string[]
-    readonly counts: { readonly succeeded: number; readonly failed: number }
-  }
-  /** The certificates of the settings; `validTo`: milliseconds since 1970. */
-  certificates(): readonly { readonly setting: string; readonly validTo: number }[]
+  reload(): ReloadStatus
+  certificates(): readonly CertificateState[]
   nodes(): readonly NodeSample[]
   /** Absent if nothing is cached. */
   readonly store?: () => { readonly up: boolean; readonly local: LocalState }

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { oneRunAtATime } from '../../../src/core/one-run-at-a-time.ts'
 import { withTimeout } from '../../../src/core/timing.ts'
-import { oneRunAtATime } from '../../../src/replicas/one-run-at-a-time.ts'
 
 const never = new Promise<never>(() => {})
 
