@@ -4,7 +4,7 @@ import { bool } from '../../contracts/v4/value.ts'
 import { suggestionHeaders } from '../../core/errors.ts'
 import { MAX_SEARCH_BYTES } from '../../core/node-call.ts'
 import type { HttpSettings, ParsedQuery } from '../contract.ts'
-import { canonicalText, decodeText, MAX_PARAMETERS, type Values } from '../parameters.ts'
+import { canonicalValues, decodeText, MAX_PARAMETERS, type Values } from '../parameters.ts'
 import { checkParam, type IsInRelease, type OfRelease } from './check-values.ts'
 import { badRequest } from './problem.ts'
 import type { ReleaseFacts } from './release-facts.ts'
@@ -105,10 +105,6 @@ export function checkSearch(endpoint: Endpoint, query: Values): void {
 
 /** Returns the values that the record names, in its order. A value that is the default is left out. */
 export function valuesOf(described: Readonly<Record<string, Param>>, values: Values): Record<string, string> {
-  const found: Record<string, string> = {}
-  for (const [name, param] of Object.entries(described)) {
-    const text = values[name]
-    if (text !== undefined && text !== String(param.default)) found[name] = canonicalText(param.canonical, text)
-  }
-  return found
+  const found = Object.entries(canonicalValues(described, values))
+  return Object.fromEntries(found.filter(([name]) => values[name] !== String(described[name]?.default)))
 }
