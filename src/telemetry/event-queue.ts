@@ -1,4 +1,4 @@
-/** Events for the listeners that count: they get them in batches, so that no request waits for them or runs their code. */
+/** Events for listeners that get them in batches, so that no request waits for them or runs their code. */
 import type { EventListeners } from '../core/events.ts'
 import { systemClock } from '../core/timing.ts'
 
@@ -11,27 +11,34 @@ interface WaitingEvent {
   readonly at: number
 }
 
+/** A listener has thrown this for this event. The other listeners get the event nevertheless. */
+type OnListenerError = (error: unknown, kind: Kind, event: unknown) => void
+
 /** Events that wait; at this number they are passed on at once, in less than a millisecond. */
 const MAX_WAITING = 500
-const BATCH_INTERVAL_MS = 250
 
-/** `onError`: a listener has thrown this for this event. The other listeners get the event nevertheless. */
 export class EventQueue {
-  readonly #onError: (error: unknown, kind: Kind, event: unknown) => void
+  readonly #onError: OnListenerError
+  readonly #schedule: (drain: () => void) => void
   #listeners: readonly EventListeners[] = []
   #waiting: WaitingEvent[] = []
-  #timer: NodeJS.Timeout | undefined
+  #isScheduled = false
   #isDraining = false
 
-  constructor(onError: (error: unknown, kind: Kind, event: unknown) => void) {
+  /** `schedule`: calls the function when a batch that begins now is due. An earlier call ends the batch before. */
+  constructor(onError: OnListenerError, schedule: (drain: () => void) => void) {
     this.#onError = onError
+    this.#schedule = schedule
   }
 
   /** `event`: must not change before the next batch. */
   add(kind: Kind, event: unknown): void {
     if (this.#listeners.length === 0) return
     if (this.#waiting.push({ kind, event, at: systemClock.elapsed() }) >= MAX_WAITING) this.drain()
-    else this.#timer ??= setTimeout(this.drain, BATCH_INTERVAL_MS).unref()
+    else if (!this.#isScheduled) {
+      this.#isScheduled = true
+      this.#schedule(this.drain)
+    }
   }
 
   /**
@@ -39,11 +46,10 @@ export class EventQueue {
    * Everything that reads what a listener has counted calls this first.
    */
   readonly drain = (): void => {
-    // A listener may emit events or read counts. Each listener gets the events that wait now before newer ones.
+    // A listener may emit events, read counts, or write to the log, which drains first. Each gets older events before newer ones.
     if (this.#isDraining) return
     this.#isDraining = true
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.#isScheduled = false
     const waiting = this.#waiting
     this.#waiting = []
     try {

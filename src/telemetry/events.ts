@@ -26,14 +26,17 @@ export interface EdgeEvents {
   recordStages(record: RecordStages | undefined): void
 }
 
+/** How long events wait for the listeners that count. */
+const BATCH_INTERVAL_MS = 250
+
 /** A listener has thrown `error` for an event of this kind; the other listeners get it nevertheless. */
 type OnListenerError = (error: unknown, kind: keyof EventListeners, requestId?: string) => void
 
 export function createEdgeEvents(onError: OnListenerError = throwLater): EdgeEvents {
-  const queue = new EventQueue((error, kind, event) =>
-    onError(error, kind, kind === 'request' ? (event as RequestEvent).requestId : undefined),
-  )
-  const requests = new RequestRing(queue, (error, { requestId }) => onError(error, 'request', requestId))
+  const report = (error: unknown, kind: keyof EventListeners, event: unknown) =>
+    onError(error, kind, kind === 'request' ? (event as RequestEvent).requestId : undefined)
+  const queue = new EventQueue(report, (drain) => setTimeout(drain, BATCH_INTERVAL_MS).unref())
+  const requests = new RequestRing(new EventQueue(report, setImmediate), queue)
   let all: readonly EventListeners[] = []
   let stages: RecordStages | undefined
   /** The caller of an emitter has its own work to do, which must not end with an error of a listener. */

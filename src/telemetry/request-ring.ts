@@ -4,47 +4,35 @@ import type { EventQueue } from './event-queue.ts'
 
 type RequestListener = Required<EventListeners>['request']
 
-/** Requests that are remembered. */
+/** Requests that are remembered: more than may wait in a queue. */
 const RING_SIZE = 10_000
-/** Requests that wait for the listeners; at this number they are passed on at once, in less than a millisecond. */
-const MAX_WAITING = 500
 
-/**
- * `queue`: gets each request for the listeners that count. `onError`: a listener has thrown this for this request. The other
- * listeners get the request nevertheless.
- */
+/** `turn`: passes on the requests of a turn of the event loop at its end. `queue`: passes them to the listeners that count. */
 export class RequestRing {
+  readonly #turn: EventQueue
   readonly #queue: Pick<EventQueue, 'add' | 'drain'>
-  readonly #onError: (error: unknown, event: RequestEvent) => void
+  /** Passes the requests of this turn to the listeners that get them at its end. */
+  readonly endTurn: () => void
   readonly #slots: (RequestRecord | undefined)[] = new Array(RING_SIZE).fill(undefined)
-  #listeners: readonly RequestListener[] = []
   #next = 0
-  #waiting = 0
-  #isScheduled = false
-  #isDraining = false
 
-  constructor(queue: Pick<EventQueue, 'add' | 'drain'>, onError: (error: unknown, event: RequestEvent) => void) {
+  constructor(turn: EventQueue, queue: Pick<EventQueue, 'add' | 'drain'>) {
+    this.#turn = turn
     this.#queue = queue
-    this.#onError = onError
+    this.endTurn = turn.drain
   }
 
   /**
    * Copies the fields to a slot that is used again. The event itself is not kept: the collector of garbage would copy
-   * each of them twice before it is replaced. The listeners get the slot at the end of this turn of the event loop,
-   * with those of the other requests of the turn: one listener after the other, whose code and data stay in the caches
-   * of the processor.
+   * each of them twice before it is replaced.
    */
   readonly add = (event: RequestEvent): void => {
-    if (this.#waiting >= MAX_WAITING) this.endTurn()
     const slot = this.#slots[this.#next] ?? new RequestRecord()
     this.#slots[this.#next] = slot
     copyRequest(event, slot)
     this.#next = (this.#next + 1) % RING_SIZE
-    this.#waiting += 1
+    this.#turn.add('request', slot)
     this.#queue.add('request', slot)
-    if (this.#isScheduled) return
-    this.#isScheduled = true
-    setImmediate(this.endTurn)
   }
 
   /** Passes the requests that have ended to all listeners. Everything that reads what a listener has counted calls this first. */
@@ -53,40 +41,9 @@ export class RequestRing {
     this.#queue.drain()
   }
 
-  /** Passes them to the listeners that get them at the end of the turn. */
-  readonly endTurn = (): void => {
-    // A listener may write to the log, which drains first.
-    if (this.#isDraining) return
-    this.#isDraining = true
-    this.#isScheduled = false
-    const first = this.#next - this.#waiting + RING_SIZE
-    const end = this.#next + RING_SIZE
-    this.#waiting = 0
-    try {
-      for (const listener of this.#listeners) {
-        for (let at = first; at < end; at++) {
-          const slot = this.#slots[at % RING_SIZE]
-          if (slot === undefined) continue
-          try {
-            listener(slot)
-          } catch (error) {
-            this.#onError(error, slot)
-          }
-        }
-      }
-    } finally {
-      this.#isDraining = false
-    }
-  }
-
   /** Returns the function that removes the listener. */
-  on(listener: RequestListener): () => void {
-    this.drain()
-    this.#listeners = [...this.#listeners, listener]
-    return () => {
-      this.drain()
-      this.#listeners = this.#listeners.filter((each) => each !== listener)
-    }
+  on(request: RequestListener): () => void {
+    return this.#turn.on({ request })
   }
 
   /** Returns the requests since this time, newest first. */
