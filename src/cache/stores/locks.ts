@@ -36,11 +36,14 @@ export class Locks {
   /** The names of locks that were released. */
   readonly #releases = new EventEmitter().setMaxListeners(0)
   readonly #renewals = new Set<NodeJS.Timeout>()
+  /** The names of locks whose release Redis has not confirmed, by token. */
+  readonly #unconfirmed = new Map<string, string>()
 
   /** `connection`: of the commands of these locks. */
   constructor(replica: RedisReplica, connection: RedisConnection) {
     this.#replica = replica
     this.#connection = connection
+    replica.heartbeat.onBeat(() => this.#releaseUnconfirmed())
   }
 
   /**
@@ -103,7 +106,19 @@ export class Locks {
   async #release(name: string, token: string, message: readonly string[] = []): Promise<boolean> {
     const args = [token, ...message, redisChannels.lockReleases, name]
     const { bulkTimeout } = this.#replica.times
-    return (await this.#connection.runScript(RELEASE_LOCK, [redisKeys.lock(name)], args, bulkTimeout)).ok
+    const { ok } = await this.#connection.runScript(RELEASE_LOCK, [redisKeys.lock(name)], args, bulkTimeout)
+    if (ok) this.#unconfirmed.delete(token)
+    else this.#unconfirmed.set(token, name)
+    return ok
+  }
+
+  /**
+   * A Redis that stalled carries out what it received before, if the connection has been closed meanwhile only a part of it: it
+   * may take a lock and drop the release behind it.
+   */
+  #releaseUnconfirmed(): void {
+    if (!this.#replica.contact.isUp) return
+    for (const [token, name] of this.#unconfirmed) void this.#release(name, token)
   }
 
   /** Calls `end` when the lock is gone: the message may be lost, and a holder whose process ended sends none. */
