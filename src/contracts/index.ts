@@ -5,8 +5,8 @@ import { activeResponse, agentCommands } from './v3/agent-commands.ts'
 import { agentRegistry } from './v3/agent-registry.ts'
 import { agents } from './v3/agents.ts'
 import { groups } from './v3/groups.ts'
-import { cluster, manager } from './v3/nodes.ts'
-import { decoders, lists, rules } from './v3/ruleset.ts'
+import { nodes } from './v3/nodes.ts'
+import { ruleset } from './v3/ruleset.ts'
 import { ciscat, rootcheck, sca, syscheck } from './v3/scans.ts'
 import { cache, service, summary, tokens } from './v3/service.ts'
 import { syscollector } from './v3/syscollector.ts'
@@ -21,11 +21,8 @@ export const catalogue: readonly V3Endpoint[] = Object.freeze([
   ...groups,
   ...cache,
   ...ciscat,
-  ...manager,
-  ...cluster,
-  ...decoders,
-  ...rules,
-  ...lists,
+  ...nodes,
+  ...ruleset,
   ...rootcheck,
   ...syscheck,
   ...sca,

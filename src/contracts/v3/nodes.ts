@@ -33,7 +33,7 @@ const section = 'Cluster-only endpoints'
 const statusOfNow = staleWhileHot(cacheIn('cluster', 'cluster'))
 const reading = { section, permission: 'cluster:read', target: master, cache: statusOfNow } as const
 
-export const cluster: readonly V3Endpoint[] = [
+const cluster: readonly V3Endpoint[] = [
   read('/cluster/config', 'Cluster configuration', {
     ...reading,
     target: masterItself,
@@ -267,4 +267,6 @@ const writes: readonly V3Endpoint[] = [
   }),
 ]
 
-export const manager: readonly V3Endpoint[] = [...reads, ...writes, ...reads.filter(isOfNode).map(severalNodes)]
+const manager: readonly V3Endpoint[] = [...reads, ...writes, ...reads.filter(isOfNode).map(severalNodes)]
+
+export const nodes: readonly V3Endpoint[] = [...manager, ...cluster]

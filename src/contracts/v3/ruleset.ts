@@ -31,7 +31,7 @@ const catalogues: readonly V3Endpoint[] = (['groups', ...requirements] as const)
   }),
 )
 
-export const rules: readonly V3Endpoint[] = [
+const rules: readonly V3Endpoint[] = [
   read('/rules', 'All rules', {
     ...readingRules,
     query: {
@@ -66,7 +66,7 @@ export const rules: readonly V3Endpoint[] = [
 
 const readingDecoders = { ...reading, permission: 'decoders:read', cache: cacheIn('decoders', 'decoders') } as const
 
-export const decoders: readonly V3Endpoint[] = [
+const decoders: readonly V3Endpoint[] = [
   read('/decoders', 'All decoders', {
     ...readingDecoders,
     query: {
@@ -108,7 +108,7 @@ const readingLists = {
   cache: cacheIn('lists', 'lists'),
 } as const
 
-export const lists: readonly V3Endpoint[] = [
+const lists: readonly V3Endpoint[] = [
   read('/lists', 'Contents of the lists', {
     ...readingLists,
     query: {
@@ -128,3 +128,5 @@ export const lists: readonly V3Endpoint[] = [
     snapshot: 'listFiles',
   }),
 ]
+
+export const ruleset: readonly V3Endpoint[] = [...decoders, ...rules, ...lists]
