@@ -20,9 +20,11 @@ export const ways = [
 export const PRICES_DOCUMENT = 'docs/read-prices.md'
 export const MEASURE = `run "npm run bench:fleet -- --prices --write ${PRICES_DOCUMENT}"`
 
+const READ_ROW = /^\| `(.+)` \| (.+) \|$/gm
+
 /** Returns the reads that the document lists, with their cells. */
 export function pricedReads(page: string): readonly (readonly [path: string, cells: readonly string[]])[] {
-  return [...page.matchAll(/^\| `(.+)` \| (.+) \|$/gm)].map(([, path = '', cells = '']) => [path, cells.split(' | ')])
+  return [...page.matchAll(READ_ROW)].map(([, path = '', cells = '']) => [path, cells.split(' | ')])
 }
 
 /** Returns the names of the columns of the document. Each ends with the name of a way. */
@@ -31,20 +33,25 @@ export function columnsOf(page: string): readonly string[] {
 }
 
 /**
- * Adds a row of one call for each read that the document lacks: to measure all reads takes minutes. The proof of prices fails if
- * such a read costs more. The other rows stay as they are.
+ * Adds one call for each read that the document lacks, of a new path or of one that only the other contract had: to measure all
+ * reads takes minutes. The proof of prices fails if such a read costs more. The other cells stay as they are.
  */
 export function withNewReads(page: string): string {
-  const listed = new Map(pricedReads(page))
+  const listed = new Set(pricedReads(page).map(([path]) => path))
   const paths = ways.map(({ name, contract }) => ({ name, paths: new Set(readsOf(contract).map(({ path }) => path)) }))
+  const columns = columnsOf(page)
+  const has = (column: string, path: string) =>
+    paths.some((way) => column.endsWith(`, ${way.name}`) && way.paths.has(path))
+  const rowOf = (path: string, cells: readonly string[] = []) => {
+    const filled = columns.map((column, at) => {
+      const cell = cells[at] ?? '–'
+      return cell === '–' && has(column, path) ? '1' : cell
+    })
+    return `| ${[`\`${path}\``, ...filled].join(' | ')} |`
+  }
+  const known = page.replace(READ_ROW, (_, path: string, cells: string) => rowOf(path, cells.split(' | ')))
   const missing = new Set(paths.flatMap((way) => [...way.paths].filter((path) => !listed.has(path))))
-  const rows = [...missing].map((path) => {
-    const cells = columnsOf(page).map((column) =>
-      paths.some((way) => column.endsWith(`, ${way.name}`) && way.paths.has(path)) ? '1' : '–',
-    )
-    return `| ${[`\`${path}\``, ...cells].join(' | ')} |\n`
-  })
-  return page + rows.join('')
+  return known + [...missing].map((path) => `${rowOf(path)}\n`).join('')
 }
 
 export type Way = (typeof ways)[number]

@@ -78,6 +78,8 @@ t.test('the page of prices has a row for each read of both contracts, within the
   t.equal(withNewReads(page), page, 'run "npm run docs:reference"')
   const outdated = '| `/agents/outdated` | 1 | 1 | 1 | 1 | 1 | 1 | 1 | 1 |\n'
   t.equal(withNewReads(page.replace(outdated, '')), page.replace(outdated, '') + outdated)
+  const ofV4Only = '| `/agents/outdated` | – | – | – | 1 | – | – | – | 1 |\n'
+  t.equal(withNewReads(page.replace(outdated, ofV4Only)), page, 'a read that the other contract had')
   const [, price, nodes] = /(\d+) calls: 2 × (\d+) nodes/.exec(page) ?? []
   t.equal(Number(price), priceOfRead(Number(nodes)))
   const columns = columnsOf(page)
