@@ -116,7 +116,6 @@ export type Body =
     }
 
 export type MergeRule = 'collection' | 'verdict' | 'message' | 'affected'
-export type WhenPartial = 'label' | 'fail'
 
 /** The collections of the manager. `collections/sources.ts` defines how the rows of each are filtered and sorted. */
 export type Collection =
@@ -187,7 +186,6 @@ export type NodeTarget =
   | {
       readonly kind: 'everyNode'
       readonly merge: MergeRule
-      readonly whenPartial: WhenPartial
       /**
        * The path of the same rows of one agent. A node reads at most 500 agents and stops at its limit, so large
        * clusters need it.

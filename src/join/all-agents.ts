@@ -49,7 +49,6 @@ export async function joinAllAgents(
     // Without the owners it is unknown which rows are missing.
     if (error !== undefined && report.errorsOf(master).length === 0) report.addError(master, error)
     const { drop } = selectWithSortFields(request.query, kind.source)
-    const { target } = request.endpoint
     const { defaultSort, ...unsorted } = kind.source
     const options = {
       sort: request.query.sort,
@@ -58,7 +57,6 @@ export async function joinAllAgents(
       ...pageWindowOf(request),
       ...(drop && { drop }),
       inParts: isSnapshot,
-      whenPartial: target.kind === 'everyNode' ? target.whenPartial : 'label',
     }
     return await traceAsync(request.trace, 'merge', mergeCollection, rows, options, report)
   } catch (error) {

@@ -155,7 +155,7 @@ function recordTarget({ target }: V3Endpoint): string {
     case 'agentOwners':
       return `agentOwners of ${target.ids}`
     case 'everyNode':
-      return `everyNode, ${target.whenPartial}`
+      return `everyNode, ${target.merge === 'collection' ? 'label' : 'fail'}`
     default:
       return target.kind
   }

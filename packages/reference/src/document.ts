@@ -193,7 +193,7 @@ function describeTarget(target: Target): string {
     case 'agentOwners':
       return `the nodes that the agents of the ${target.ids} report to; the edge joins their responses (${target.merge})`
     case 'everyNode': {
-      const missing = target.whenPartial === 'label' ? 'the response names missing nodes' : 'a missing node is an error'
+      const missing = target.merge === 'collection' ? 'the response names missing nodes' : 'a missing node is an error'
       return `every node; the edge joins their responses (${target.merge}); ${missing}`
     }
   }

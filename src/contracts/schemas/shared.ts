@@ -2,17 +2,7 @@
  * What several records share: targets (which node can answer), cache tags (which data a read depends on), and shapes of
  * responses and of request bodies.
  */
-import type {
-  CacheGroup,
-  CachePolicy,
-  Field,
-  MergeRule,
-  NodeTarget,
-  ResponseShape,
-  RowsOf,
-  Tag,
-  WhenPartial,
-} from '../endpoint.ts'
+import type { CacheGroup, CachePolicy, Field, MergeRule, NodeTarget, ResponseShape, RowsOf, Tag } from '../endpoint.ts'
 import type { SchemaName } from '../items/index.ts'
 
 /** Agents, groups, lists, facts of the cluster. A worker forwards such a request to the master under the same path. */
@@ -28,13 +18,13 @@ export const anyNode: NodeTarget = { kind: 'anyNode' }
 export const agentOwner: NodeTarget = { kind: 'agentOwner' }
 
 /** Returns the target of a request that all nodes answer together. */
-export function everyNode(merge: MergeRule, whenPartial: WhenPartial): NodeTarget {
-  return { kind: 'everyNode', merge, whenPartial }
+export function everyNode(merge: MergeRule): NodeTarget {
+  return { kind: 'everyNode', merge }
 }
 
 /** Returns the target of rows of all agents; `ofAgent` is the path that reads the same rows of one agent. */
 export function allAgents(ofAgent: `/${string}/:agent_id/${string}`): NodeTarget {
-  return { kind: 'everyNode', merge: 'collection', whenPartial: 'label', ofAgent }
+  return { kind: 'everyNode', merge: 'collection', ofAgent }
 }
 
 /** Kinds of data that the manager stores for each agent. */

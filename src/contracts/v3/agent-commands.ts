@@ -20,7 +20,7 @@ const restarts: readonly V3Endpoint[] = [
   }),
   write('PUT', '/agents/restart', 'Restart all agents', {
     ...restarting,
-    target: everyNode('message', 'fail'),
+    target: everyNode('message'),
     invalidates: ['agent:*', ...liveAgents],
   }),
   write('PUT', '/agents/:agent_id/restart', 'Restart an agent', {

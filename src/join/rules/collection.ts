@@ -3,7 +3,6 @@
 import { type MergeFailure, type MergeOptions, mergeRows } from '../../collections/merge.ts'
 import { createCollectionBody, frameOf } from '../../collections/page-frame.ts'
 import type { CollectionError } from '../../collections/request.ts'
-import type { WhenPartial } from '../../contracts/endpoint.ts'
 import { envelopeOf } from '../../core/envelope.ts'
 import { EdgeError, errorTable } from '../../core/errors.ts'
 import type { AllRowsOrigin, Coverage, EnvelopeResponse, JoinedOrigin } from '../../core/response.ts'
@@ -12,19 +11,16 @@ import { type FailedNode, type NodeReport, originWith } from '../node-report.ts'
 
 /**
  * Merges the rows. If the rows of one input are unreadable, the input is removed, its node is reported as failed, and the
- * others are merged. Rejects with CollectionError. `whenPartial: 'fail'` returns the first error of a node instead of a
- * partial response.
+ * others are merged. Rejects with CollectionError.
  */
 export async function mergeCollection(
   inputs: readonly NodeRows[],
-  options: MergeOptions & { readonly whenPartial?: WhenPartial },
+  options: MergeOptions,
   report: NodeReport,
 ): Promise<EnvelopeResponse> {
-  const { whenPartial = 'label' } = options
   if (inputs.length === 0 && report.hasOnlyFailures) return respondWithFirstError(report)
   let remaining = inputs
   for (;;) {
-    if (whenPartial === 'fail' && report.firstErrors.length > 0) return respondWithFirstError(report)
     // A page behind the last row needs no further rows.
     const mayFetch = options.offset < remaining.reduce((sum, { total }) => sum + total, 0)
     const merged = await mergeRows(mayFetch ? remaining : remaining.map(({ fetchMore, ...rows }) => rows), options)

@@ -144,23 +144,15 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
   ],
   'a twin that no record names': [changed({ target: masterByTwin }), /no record names it as its twin/],
   'a collection with the rule of another shape': [
-    changed({ target: everyNode('verdict', 'fail') }),
+    changed({ target: everyNode('verdict') }),
     /verdict does not join the shape collection; set merge to collection/,
   ],
   'a text from several nodes': [
-    changed({ target: everyNode('message', 'fail'), response: textOf('Message') }),
+    changed({ target: everyNode('message'), response: textOf('Message') }),
     /the shape text cannot be joined/,
   ],
-  'a message labelled with failed nodes': [
-    changedWrite({ target: everyNode('message', 'label') }),
-    /no field for failed_nodes; set whenPartial to fail/,
-  ],
-  'a verdict over some nodes': [
-    changed({ target: everyNode('verdict', 'label'), response: objectOf('Agent') }),
-    /would take a verdict over some nodes for all; set whenPartial to fail/,
-  ],
   'a verdict that may be old': [
-    changed({ target: everyNode('verdict', 'fail'), response: objectOf('Agent') }),
+    changed({ target: everyNode('verdict'), response: objectOf('Agent') }),
     /clients act on a verdict, so an old one is wrong; set cache to neverStale/,
   ],
   'a stored secret': [changed({ secret: 'possible' }), /may contain a secret but is stored; set cache to \{never/],

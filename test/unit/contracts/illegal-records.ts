@@ -64,11 +64,9 @@ export const targets: readonly Target[] = [
   // @ts-expect-error the master has nothing to merge
   { kind: 'master', through: 'any', merge: 'collection' },
   // @ts-expect-error a request to every node has a merge rule
-  { kind: 'everyNode', whenPartial: 'label' },
-  // @ts-expect-error a request to every node states the effect of a missing response
-  { kind: 'everyNode', merge: 'collection' },
+  { kind: 'everyNode' },
   // @ts-expect-error there is no such merge rule
-  { kind: 'everyNode', merge: 'first', whenPartial: 'label' },
+  { kind: 'everyNode', merge: 'first' },
   // @ts-expect-error a request to the master states whether a worker can forward it
   { kind: 'master' },
   // @ts-expect-error the path of a twin starts with /manager/

@@ -67,20 +67,11 @@ export const checkMergeRule: Check = (record) => {
   const { target, response } = record
   if (target.kind !== 'everyNode' && target.kind !== 'agentOwners') return []
   const fitting = mergeRuleByShape[response.data]
-  const label = target.kind === 'everyNode' && target.whenPartial === 'label'
   return faults(
     [fitting === undefined, `responses of the shape ${response.data} cannot be joined; choose another target or shape`],
     [
       fitting !== undefined && fitting !== target.merge,
       `the merge ${target.merge} does not join the shape ${response.data}; set merge to ${fitting}`,
-    ],
-    [
-      label && (response.data === 'message' || response.data === 'text'),
-      'a message has no field for failed_nodes; set whenPartial to fail',
-    ],
-    [
-      label && isRead(record) && target.merge === 'verdict',
-      'clients would take a verdict over some nodes for all; set whenPartial to fail',
     ],
     [
       target.merge === 'verdict' && isRead(record) && !('never' in record.cache) && record.cache.stale !== 'never',
