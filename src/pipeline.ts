@@ -98,9 +98,9 @@ function stage<R extends EdgeRequest>(name: StageName, part: Stage<R> | undefine
 
 function readerOf(request: EdgeRead): 'forward' | 'forwardToOwner' | 'joinCollections' | 'joinVerdicts' {
   if (nodeOf(request) !== undefined) return 'forward'
-  const { target } = request.endpoint
+  const { target, response } = request.endpoint
   if (target.kind === 'severalNodes') return 'joinCollections'
-  if (target.kind === 'everyNode') return target.merge === 'collection' ? 'joinCollections' : 'joinVerdicts'
+  if (target.kind === 'everyNode') return response.data === 'collection' ? 'joinCollections' : 'joinVerdicts'
   return target.kind === 'agentOwner' ? 'forwardToOwner' : 'forward'
 }
 

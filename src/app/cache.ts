@@ -71,18 +71,18 @@ export async function buildCache(
     onEvent,
     trial,
   })
-  const { scopesOf, snapshots, explained } = stages
+  const { scopeOf, snapshots, explained } = stages
   const { state } = store
   const close = () => store.close()
   if (!enabled) {
     // This replica stores nothing, but its writes must invalidate the stored responses of the other replicas.
-    const ports = { ...disabledCache, index: store, scopesOf, sharedThroughRedis: true, onEvent }
+    const ports = { ...disabledCache, index: store, scopeOf, sharedThroughRedis: true, onEvent }
     return { stages: { invalidate: stages.invalidate }, ports, state, close }
   }
   const isNode = (name: string) => cluster.view.find(name) !== undefined
   const ports: CacheOperationsPorts = {
     index: store,
-    scopesOf,
+    scopeOf,
     defaultDuration: derive((config) => config.cache.defaultTtl),
     lifetimesOf,
     enabled,

@@ -1,7 +1,7 @@
 /** Builds the cache: a stage around reads, a stage around writes, and what explains it. */
 import type { Caller } from '../core/request.ts'
 import { systemClock } from '../core/timing.ts'
-import { createTargetResolver, scopesOf, type TargetOptions } from './key.ts'
+import { createTargetResolver, scopeOf, type TargetOptions } from './key.ts'
 import { LateFetches } from './late-fetches.ts'
 import type { ReadThroughPorts } from './read-path.ts'
 import { readThrough } from './read-through.ts'
@@ -51,8 +51,8 @@ export function createCache(options: CacheOptions) {
   })
   return {
     explained: { settings, resolveTarget, nodeReads, index: store },
-    /** Returns the scopes of the stored responses that the caller may be served. */
-    scopesOf: (caller: Caller) => scopesOf(caller, options.key()),
+    /** Returns the scope of the stored responses that the caller may be served. */
+    scopeOf: (caller: Caller) => scopeOf(caller, options.key()),
     waiting,
     /** Returns the snapshots whose rows this process has. */
     snapshots: () => rows.states(),

@@ -110,8 +110,7 @@ function canonicalRequest(request: EdgeRead, policy: CompiledPolicy, { settings,
     path: endpoint.path,
     params: canonicalValues(policy.params, params),
     query: isSnapshot ? [] : canonicalValues(policy.query, query),
-    /** `everyone`, or a digest of permissions, with the name of the user where responses depend on it. */
-    scope: scopeOf(caller, policy, settings),
+    scope: scopeOf(caller, settings),
     /** The node whose part of a joined response this is. */
     node,
     // A joined response of other nodes is another response.
@@ -140,24 +139,12 @@ function canonicalValue(value: string, param: Param): string {
 
 export const EVERYONE = 'everyone'
 
-function scopeOf(caller: Caller, policy: CompiledPolicy, settings: KeySettings): string {
-  return policy.scope === 'everyone' && !settings.perUser ? EVERYONE : ownScopeOf(caller, settings)
-}
-
-function ownScopeOf({ name, permissions, rights }: Caller, { perUser, policy: roles }: KeySettings): string {
+/** Returns the scope of the stored responses that the caller may be served: `everyone`, or a digest of what the user may see. */
+export function scopeOf({ name, permissions, rights }: Caller, { perUser, policy }: KeySettings): string {
+  if (!perUser) return EVERYONE
   const owner = rights === undefined ? ['user', name] : ['rights', rights]
-  return digestPermissions(permissions, perUser ? lengthPrefixed([roles, ...owner]) : roles)
-}
-
-/** Returns the scopes of the stored responses that the caller may be served. */
-export function scopesOf(caller: Caller, settings: KeySettings): ReadonlySet<string> {
-  const own = ownScopeOf(caller, settings)
-  return new Set(settings.perUser ? [own] : [EVERYONE, own])
-}
-
-/** Callers with the same permissions share responses, in whatever order their roles list the permissions. */
-function digestPermissions(permissions: readonly string[], policy: string): string {
-  const text = lengthPrefixed([policy, ...[...new Set(permissions)].sort()])
+  // In whatever order the roles list the permissions.
+  const text = lengthPrefixed([lengthPrefixed([policy, ...owner]), ...[...new Set(permissions)].sort()])
   return createHash('sha256').update(text, 'utf16le').digest('base64url').slice(0, 22)
 }
 

@@ -21,8 +21,8 @@ import { createMemoryStore } from './stores/memory-store.ts'
 import { v4Form } from './v4-operation-form.ts'
 
 export interface CacheOperationsPorts extends PurgePorts {
-  /** Returns the scopes of the stored responses that the caller may be served. Absent: there are no stored responses. */
-  readonly scopesOf?: (caller: Caller) => ReadonlySet<string>
+  /** Returns the scope of the stored responses that the caller may be served. Absent: there are no stored responses. */
+  readonly scopeOf?: (caller: Caller) => string
   /** Milliseconds. */
   readonly defaultDuration: () => number
   readonly enabled: boolean
@@ -104,8 +104,8 @@ async function clearCache(ports: CacheOperationsPorts, request: EdgeRequest): Pr
 }
 
 async function findPurged(ports: CacheOperationsPorts, scope: PurgeScope, caller: Caller): Promise<FoundResponses> {
-  const scopes = readableScopes(ports, caller)
-  const mayName = ({ scope: ofEntry }: IndexEntry) => scopes?.has(ofEntry) ?? true
+  const readable = readableScope(ports, caller)
+  const mayName = (entry: IndexEntry) => readable === undefined || entry.scope === readable
   const rows = await listPurged(ports, scope, caller)
   const keys = new Set(scope.keys)
   for (const { key } of rows) keys.delete(key)
@@ -117,13 +117,13 @@ async function findPurged(ports: CacheOperationsPorts, scope: PurgeScope, caller
 }
 
 function readableBy(ports: CacheOperationsPorts, caller: Caller): ListedEntries {
-  const scopes = readableScopes(ports, caller)
-  return scopes === undefined ? ports.index : ownEntriesOf(ports.index, scopes)
+  const scope = readableScope(ports, caller)
+  return scope === undefined ? ports.index : ownEntriesOf(ports.index, scope)
 }
 
-/** Returns the scopes whose entries the caller may read; `undefined`: all. */
-function readableScopes({ scopesOf }: CacheOperationsPorts, caller: Caller): ReadonlySet<string> | undefined {
-  return allows(caller.permissions, READ_CACHE) ? undefined : (scopesOf?.(caller) ?? new Set())
+/** Returns the scope whose entries the caller may read; `undefined`: all. */
+function readableScope({ scopeOf }: CacheOperationsPorts, caller: Caller): string | undefined {
+  return allows(caller.permissions, READ_CACHE) ? undefined : (scopeOf?.(caller) ?? '')
 }
 
 function policiesOf(contract: Contract): typeof policyByName {
@@ -158,15 +158,15 @@ async function pageOf(listed: ListedEntries, query: EdgeRequest['query'], contra
 }
 
 /**
- * Returns the part of the index that shows stored responses of these permission scopes only: rows, counts, pages and totals
+ * Returns the part of the index that shows stored responses of this permission scope only: rows, counts, pages and totals
  * contain nothing of other scopes. Each costs as much as the whole index.
  */
-function ownEntriesOf(index: Pick<CacheIndex, 'list'>, scopes: ReadonlySet<string>): ListedEntries {
+function ownEntriesOf(index: Pick<CacheIndex, 'list'>, own: string): ListedEntries {
   async function list(group?: string): Promise<readonly IndexEntry[]> {
-    const own: IndexEntry[] = []
+    const entries: IndexEntry[] = []
     for await (const part of inTurns(await index.list(group)))
-      own.push(...part.filter(({ scope }) => scopes.has(scope)))
-    return own
+      entries.push(...part.filter(({ scope }) => scope === own))
+    return entries
   }
   return {
     list,

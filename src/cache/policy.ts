@@ -19,8 +19,6 @@ export interface CompiledPolicy {
   /** The name of the endpoint, which the settings of lifetimes and purges have. */
   readonly name: string
   readonly group: CacheGroup
-  /** `rights`: the response depends on the permissions of the caller. */
-  readonly scope: 'everyone' | 'rights'
   /** Whether responses are served after their freshness lifetime; `whileHot` as in the catalogue. */
   readonly stale: 'allowed' | StaleLimit
   /** Path and query parameters, sorted by name. */
@@ -67,7 +65,6 @@ function compile(record: Endpoint): CompiledPolicy | string {
   return {
     name,
     group: policy.group,
-    scope: policy.scope,
     stale: policy.stale ?? 'allowed',
     params: Object.entries(params).sort(byName),
     query: Object.entries(record.query).sort(byName),

@@ -115,8 +115,6 @@ export type Body =
       readonly xmlWhen?: { readonly query: string; readonly matches: string }
     }
 
-export type MergeRule = 'collection' | 'verdict' | 'message' | 'affected'
-
 /** The collections of the manager. `collections/sources.ts` defines how the rows of each are filtered and sorted. */
 export type Collection =
   | InventoryKind
@@ -182,10 +180,9 @@ export type NodeTarget =
    */
   | { readonly kind: 'node'; readonly twin: `/manager/${string}`; readonly throughOthers: boolean }
   | { readonly kind: 'agentOwner' }
-  | { readonly kind: 'agentOwners'; readonly merge: MergeRule; readonly ids: 'body' | 'group' }
+  | { readonly kind: 'agentOwners'; readonly ids: 'body' | 'group' }
   | {
       readonly kind: 'everyNode'
-      readonly merge: MergeRule
       /**
        * The path of the same rows of one agent. A node reads at most 500 agents and stops at its limit, so large
        * clusters need it.
@@ -254,16 +251,12 @@ export interface ConditionalTags {
   readonly tags: readonly Tag[]
 }
 
-/**
- * Whether a response may be stored, in which cache group, and which data it depends on. `rights`: callers with
- * different permissions get different responses.
- */
+/** Whether a response may be stored, in which cache group, and which data it depends on. */
 export type CachePolicy = StoringPolicy | { readonly never: string }
 
 export interface StoringPolicy {
   readonly group: CacheGroup
   readonly tags: readonly Tag[]
-  readonly scope: 'everyone' | 'rights'
   /** Absent: a response may be served stale within the bounds of the settings. */
   readonly stale?: StaleLimit
   /**

@@ -43,7 +43,7 @@ export function joinWrites(ports: JoinWritesPorts): Handler<EdgeWrite> {
     const { target, path } = request.endpoint
     // A client that leaves must not end the write on some of the nodes only.
     request.client.presence?.pin?.()
-    if (target.kind === 'everyNode' && target.merge === 'message') return callAllNodes(ports, request)
+    if (target.kind === 'everyNode') return callAllNodes(ports, request)
     if (target.kind !== 'agentOwners') throw new Error(`${path} has no results of writes to join`)
     if (target.ids === 'group') return restartGroup(ports, request)
     const ids = idsOf(request)

@@ -146,7 +146,7 @@ function recordField(field: Field): string {
   return field.type + optional('mandatory', field.required)
 }
 
-function recordTarget({ target }: V3Endpoint): string {
+function recordTarget({ target, response }: V3Endpoint): string {
   switch (target.kind) {
     case 'master':
       return `master through ${target.through}`
@@ -155,7 +155,7 @@ function recordTarget({ target }: V3Endpoint): string {
     case 'agentOwners':
       return `agentOwners of ${target.ids}`
     case 'everyNode':
-      return `everyNode, ${target.merge === 'collection' ? 'label' : 'fail'}`
+      return `everyNode, ${response.data === 'collection' ? 'label' : 'fail'}`
     default:
       return target.kind
   }

@@ -1,6 +1,6 @@
 /** The catalogue as an OpenAPI 3.1 document: for programs, and for the reference page. */
 
-import type { Endpoint, Target } from '../../../src/contracts/endpoint.ts'
+import type { Endpoint } from '../../../src/contracts/endpoint.ts'
 import { describedBody } from '../../../src/core/endpoint-names.ts'
 import { type ErrorDefinition, errorTable } from '../../../src/core/errors.ts'
 import { codesByStatus } from './error-codes.ts'
@@ -165,7 +165,7 @@ function describe(endpoint: Endpoint): string {
 /** Returns permission, target and cache policy in words, as a list in Markdown. */
 export function factsOf(endpoint: Endpoint): string {
   const permission = `**Permission:** ${describePermission(endpoint)}`
-  const target = `**Target:** ${describeTarget(endpoint.target)}`
+  const target = `**Target:** ${describeTarget(endpoint)}`
   return [permission, target, describeCache(endpoint)].map((fact) => `- ${fact}`).join('\n')
 }
 
@@ -176,7 +176,7 @@ function describePermission({ permission, secret, allFieldsWithout }: Endpoint):
   return `\`${permission}\` and \`secrets:read\`, since the response ${verb} a secret`
 }
 
-function describeTarget(target: Target): string {
+function describeTarget({ target, response: { data } }: Endpoint): string {
   switch (target.kind) {
     case 'edge':
       return 'the edge itself'
@@ -191,10 +191,10 @@ function describeTarget(target: Target): string {
     case 'agentOwner':
       return 'the node that the agent reports to'
     case 'agentOwners':
-      return `the nodes that the agents of the ${target.ids} report to; the edge joins their responses (${target.merge})`
+      return `the nodes that the agents of the ${target.ids} report to; the edge joins their responses`
     case 'everyNode': {
-      const missing = target.merge === 'collection' ? 'the response names missing nodes' : 'a missing node is an error'
-      return `every node; the edge joins their responses (${target.merge}); ${missing}`
+      const missing = data === 'collection' ? 'the response names missing nodes' : 'a missing node is an error'
+      return `every node; the edge joins their responses; ${missing}`
     }
   }
 }
@@ -205,9 +205,9 @@ function describeCache(endpoint: Endpoint): string {
   if ('cache' in endpoint) {
     const policy = endpoint.cache
     if ('never' in policy) return `**Cache:** never stored: ${policy.never}`
-    const scope = policy.scope === 'everyone' ? 'all callers who may read it' : 'callers with the same permissions'
     const stale = policy.stale === undefined ? '' : `, ${STALE_LIMITS[policy.stale]}`
-    return `**Cache:** group \`${policy.group}\`${stale}, shared by ${scope}; tags ${policy.tags.map(quoted).join(' ')}`
+    const tags = policy.tags.map(quoted).join(' ')
+    return `**Cache:** group \`${policy.group}\`${stale}, shared by all callers who may read it; tags ${tags}`
   }
   if (endpoint.invalidates.length === 0) return `**Invalidates:** nothing: ${endpoint.invalidatesNothingBecause ?? ''}`
   const tags = endpoint.invalidates.map((entry) =>

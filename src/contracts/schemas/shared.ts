@@ -2,7 +2,7 @@
  * What several records share: targets (which node can answer), cache tags (which data a read depends on), and shapes of
  * responses and of request bodies.
  */
-import type { CacheGroup, CachePolicy, Field, MergeRule, NodeTarget, ResponseShape, RowsOf, Tag } from '../endpoint.ts'
+import type { CacheGroup, CachePolicy, Field, NodeTarget, ResponseShape, RowsOf, Tag } from '../endpoint.ts'
 import type { SchemaName } from '../items/index.ts'
 
 /** Agents, groups, lists, facts of the cluster. A worker forwards such a request to the master under the same path. */
@@ -17,14 +17,12 @@ export const masterItself: NodeTarget = { kind: 'master', through: 'none' }
 export const anyNode: NodeTarget = { kind: 'anyNode' }
 export const agentOwner: NodeTarget = { kind: 'agentOwner' }
 
-/** Returns the target of a request that all nodes answer together. */
-export function everyNode(merge: MergeRule): NodeTarget {
-  return { kind: 'everyNode', merge }
-}
+/** All nodes answer together. */
+export const everyNode: NodeTarget = { kind: 'everyNode' }
 
 /** Returns the target of rows of all agents; `ofAgent` is the path that reads the same rows of one agent. */
 export function allAgents(ofAgent: `/${string}/:agent_id/${string}`): NodeTarget {
-  return { kind: 'everyNode', merge: 'collection', ofAgent }
+  return { kind: 'everyNode', ofAgent }
 }
 
 /** Kinds of data that the manager stores for each agent. */
@@ -37,7 +35,7 @@ type AgentData = (typeof agentData)[number]
  * has its own.
  */
 export function cacheIn(group: CacheGroup, ...tags: readonly Tag[]): CachePolicy {
-  return { group, tags, scope: 'everyone' }
+  return { group, tags }
 }
 
 /** Returns the policy for verdicts: clients act on them at once, so none is served stale. */

@@ -9,7 +9,7 @@ const restarting = { section, permission: 'agents:restart', slow: true } as cons
 const restarts: readonly V3Endpoint[] = [
   write('POST', '/agents/restart', 'Restart a list of agents', {
     ...restarting,
-    target: { kind: 'agentOwners', merge: 'affected', ids: 'body' },
+    target: { kind: 'agentOwners', ids: 'body' },
     body: {
       kind: 'fields',
       types: fieldTypes,
@@ -20,7 +20,7 @@ const restarts: readonly V3Endpoint[] = [
   }),
   write('PUT', '/agents/restart', 'Restart all agents', {
     ...restarting,
-    target: everyNode('message'),
+    target: everyNode,
     invalidates: ['agent:*', ...liveAgents],
   }),
   write('PUT', '/agents/:agent_id/restart', 'Restart an agent', {
@@ -32,7 +32,7 @@ const restarts: readonly V3Endpoint[] = [
   write('PUT', '/agents/groups/:group_id/restart', 'Restart the agents of a group', {
     ...restarting,
     section: 'Agent groups',
-    target: { kind: 'agentOwners', merge: 'affected', ids: 'group' },
+    target: { kind: 'agentOwners', ids: 'group' },
     response: affected,
     invalidates: ['agent:{answer.affected_agents}', ...liveAgents],
     beyondSeed: true,

@@ -86,7 +86,7 @@ const cluster: readonly V3Endpoint[] = [
     ...reading,
     section: 'Manager and cluster nodes',
     // Clients restart all nodes if the verdict is OK, so a missing node must fail the request.
-    target: everyNode('verdict'),
+    target: everyNode,
     response: objectOf('ValidationResult'),
     cache: neverStale(cacheIn('validation', 'validation')),
     slow: true,
@@ -94,7 +94,7 @@ const cluster: readonly V3Endpoint[] = [
   write('PUT', '/cluster/restart', 'Restart all nodes', {
     section,
     permission: 'cluster:restart',
-    target: everyNode('message'),
+    target: everyNode,
     invalidates: ['node:*', 'collection:nodes', 'cluster', 'validation', 'agent:*', 'collection:agents'],
     slow: true,
   }),

@@ -18,7 +18,7 @@ import {
 
 const section = 'Rootcheck, syscheck, SCA'
 const ofOne = { section, target: agentOwner } as const
-const ofAll = { section, target: everyNode('message') } as const
+const ofAll = { section, target: everyNode } as const
 const readingSyscheck = {
   ...ofOne,
   permission: 'syscheck:read',

@@ -13,6 +13,7 @@ const options: TargetOptions = {
   lifetimesOf: () => lifetimes,
 }
 const resolve = createTargetResolver(options)
+const perUser = createTargetResolver({ ...options, key: () => ({ ...key, perUser: true }) })
 
 function targetOf(request: EdgeRead, by = resolve): CacheTarget {
   const target = by(request)
@@ -115,9 +116,8 @@ t.test('no value can imitate a delimiter', async (t) => {
 })
 
 t.test('the key depends on permissions only if the response does', async (t) => {
-  const cache = { group: 'agents', tags: ['collection:agents'], scope: 'rights' } as const
-  const endpoint = { ...agents, cache }
-  const of = (permissions: readonly string[]) => targetOf(edgeRead(endpoint, { caller: { ...caller, permissions } }))
+  const of = (permissions: readonly string[], resolve = perUser) =>
+    targetOf(edgeRead(agents, { caller: { ...caller, permissions } }), resolve)
   fc.assert(
     fc.property(fc.uniqueArray(fc.string()), fc.uniqueArray(fc.string()), (one, other) => {
       const same = one.length === other.length && one.every((right) => other.includes(right))
@@ -126,8 +126,8 @@ t.test('the key depends on permissions only if the response does', async (t) => 
     { numRuns: 100 },
   )
   t.equal(of(['a', 'b']).key, of(['b', 'a', 'b']).key, 'in any order')
-  const later = createTargetResolver({ ...options, key: () => ({ secret: 'secret', policy: '2' }) })
-  t.not(of([]).key, targetOf(edgeRead(endpoint, { caller: { ...caller, permissions: [] } }), later).key, 'other policy')
+  const later = createTargetResolver({ ...options, key: () => ({ secret: 'secret', policy: '2', perUser: true }) })
+  t.not(of([]).key, of([], later).key, 'other policy')
   t.notMatch(of(['agents:read']).info.scope, /agents/, 'the index shows a digest')
   t.equal(targetOf(edgeRequest('GET /agents')).info.scope, 'everyone')
 })
@@ -198,7 +198,7 @@ t.test('requests for other data, or by other permissions, have another key', asy
   t.not(keyOf(edgeRequest('GET /rules')), keyOf(edgeRequest('GET /agents')))
   const of = (id: string) => keyOf(edgeRequest('GET /agents/:agent_id', { params: { agent_id: id } }))
   t.not(of('001'), of('002'))
-  const endpoint = { ...agents, cache: { group: 'agents', tags: ['collection:agents'], scope: 'rights' } } as const
-  const as = (permissions: readonly string[]) => keyOf(edgeRead(endpoint, { caller: { ...caller, permissions } }))
+  const as = (permissions: readonly string[]) =>
+    targetOf(edgeRead(agents, { caller: { ...caller, permissions } }), perUser).key
   t.not(as(['a']), as(['b']))
 })

@@ -58,15 +58,7 @@ read('/a', 's', { ...reading, permission: 'everybody' })
 read('/a', 's', { ...reading, retry: 3 })
 
 export const targets: readonly Target[] = [
-  { kind: 'agentOwners', merge: 'affected', ids: 'body' },
-  // @ts-expect-error one owner has nothing to merge
-  { kind: 'agentOwner', merge: 'affected' },
-  // @ts-expect-error the master has nothing to merge
-  { kind: 'master', through: 'any', merge: 'collection' },
-  // @ts-expect-error a request to every node has a merge rule
-  { kind: 'everyNode' },
-  // @ts-expect-error there is no such merge rule
-  { kind: 'everyNode', merge: 'first' },
+  { kind: 'agentOwners', ids: 'body' },
   // @ts-expect-error a request to the master states whether a worker can forward it
   { kind: 'master' },
   // @ts-expect-error the path of a twin starts with /manager/
@@ -77,10 +69,10 @@ export const targets: readonly Target[] = [
 
 export const policies: readonly CachePolicy[] = [
   { never: 'a secret' },
-  // @ts-expect-error a stored response has a group, tags and a scope
+  // @ts-expect-error a stored response has a group and tags
   { group: 'agents' },
   // @ts-expect-error there is no such group of the cache
-  { group: 'things', tags: [], scope: 'everyone' },
+  { group: 'things', tags: [] },
   // @ts-expect-error `never` is a reason
   { never: true },
 ]

@@ -164,13 +164,13 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
     /has no pid; add it to both/,
   ],
   'a filter that the edge cannot evaluate': [
-    agents({ target: everyNode('collection') }),
+    agents({ target: everyNode }),
     /the edge cannot evaluate agent_id; remove edgeOnly, or set ofAgent/,
   ],
   'ofAgent without a collection': [
     agents({
       response: objectOf('Agent', 'os'),
-      target: { kind: 'everyNode', merge: 'verdict', ofAgent: '/os/:agent_id/x' },
+      target: { kind: 'everyNode', ofAgent: '/os/:agent_id/x' },
     }),
     /ofAgent applies to joined collections only/,
   ],

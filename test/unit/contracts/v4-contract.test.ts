@@ -164,7 +164,7 @@ t.test('mistakes in a record are found', async (t) => {
   const path = '/new'
   const cases: readonly (readonly [Endpoint, RegExp])[] = [
     [{ ...read, path, secret: 'always' }, /GET \/new: it may contain a secret but is stored/],
-    [{ ...read, path, cache: { group: 'agents', tags: ['agent:{id}'], scope: 'rights' } }, /unknown placeholder/],
+    [{ ...read, path, cache: { group: 'agents', tags: ['agent:{id}'] } }, /unknown placeholder/],
     [{ ...write, path, invalidates: [] }, /POST \/new: it invalidates nothing/],
     [{ ...write, path, invalidates: ['agnet:*'] }, /no stored read has the tag agnet:\*/],
     [{ ...read, path: '/new/:agent_id', params: { agent_id: param('id', text()) } }, /set canonical to agentId/],

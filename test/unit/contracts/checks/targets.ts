@@ -1,5 +1,5 @@
 /** Checks permissions, targets, merge rules, joined collections and write locks. */
-import type { Endpoint, MergeRule, Param, ReadEndpoint, ResponseShape } from '../../../../src/contracts/endpoint.ts'
+import type { Endpoint, Param, ReadEndpoint, ResponseShape } from '../../../../src/contracts/endpoint.ts'
 import { fills } from './invalidation.ts'
 import { type Check, faults, fieldsOf, idOf, isRead, isWrite, partOf, pathNames } from './record-facts.ts'
 
@@ -55,26 +55,21 @@ export const checkTwin: Check = (record, all) => {
   )
 }
 
-/** The merge rule of each shape. Responses of other shapes cannot be joined. */
-const mergeRuleByShape: Readonly<Partial<Record<ResponseShape['data'], MergeRule>>> = {
-  collection: 'collection',
-  message: 'message',
-  affected: 'affected',
-  object: 'verdict',
-}
+/** The shapes of responses of all nodes that can be joined. An object is a verdict. */
+const JOINED_READS: readonly ResponseShape['data'][] = ['collection', 'object']
+const JOINED_WRITES: readonly ResponseShape['data'][] = ['message']
 
 export const checkMergeRule: Check = (record) => {
   const { target, response } = record
   if (target.kind !== 'everyNode' && target.kind !== 'agentOwners') return []
-  const fitting = mergeRuleByShape[response.data]
+  const joined = target.kind === 'agentOwners' ? ['affected'] : isRead(record) ? JOINED_READS : JOINED_WRITES
   return faults(
-    [fitting === undefined, `responses of the shape ${response.data} cannot be joined; choose another target or shape`],
     [
-      fitting !== undefined && fitting !== target.merge,
-      `the merge ${target.merge} does not join the shape ${response.data}; set merge to ${fitting}`,
+      !joined.includes(response.data),
+      `responses of the shape ${response.data} cannot be joined; choose another target or shape`,
     ],
     [
-      target.merge === 'verdict' && isRead(record) && !('never' in record.cache) && record.cache.stale !== 'never',
+      response.data === 'object' && isRead(record) && !('never' in record.cache) && record.cache.stale !== 'never',
       'clients act on a verdict, so an old one is wrong; set cache to neverStale(…)',
     ],
   )
@@ -105,7 +100,7 @@ export const checkSeveralNodes: Check = (record, all) => {
 export const checkJoinedRows: Check = (record, all) => {
   const { target, response, query } = record
   const edgeOnly = Object.keys(query).filter((name) => query[name]?.edgeOnly)
-  const joins = target.kind === 'severalNodes' || (target.kind === 'everyNode' && target.merge === 'collection')
+  const joins = target.kind === 'severalNodes' || (target.kind === 'everyNode' && response.data === 'collection')
   const ofAgent = target.kind === 'everyNode' ? target.ofAgent : undefined
   const part = partOf(record, all)
   return faults(
