@@ -18,6 +18,7 @@ import { tracedSeparately } from '../core/traced.ts'
 import { isObject } from '../core/values.ts'
 import type { CacheTarget } from './key.ts'
 import type { CachePorts, ReadContext } from './read-context.ts'
+import type { CacheSettings } from './settings.ts'
 import { isStorable } from './store-response.ts'
 
 /** `inconclusive`: a write, a failure or the length of the responses prevented the comparison. */
@@ -108,18 +109,11 @@ function withSortedMembers(_name: string, value: unknown): unknown {
   return isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
 }
 
-export interface DivergenceCheckSettings {
-  /** Share of the fresh hits, 0 to 1. */
-  readonly sampleRatio: number
-  /** Greatest number of comparisons a second; may be below 1. */
-  readonly maxPerSecond: number
-}
-
 /** Starts a comparison for some of the hits; returns at once and never throws. */
 export type DivergenceCheck = (context: ReadContext, hit: Hit) => void
 
 export function createDivergenceCheck(
-  settings: () => { readonly divergenceCheck: DivergenceCheckSettings },
+  settings: () => Pick<CacheSettings, 'divergenceCheck'>,
   ports: Pick<CachePorts, 'hasIdleCapacity' | 'clock' | 'onEvent'> & { readonly store: Pick<CacheIndex, 'peek'> },
   next: Handler<EdgeRead>,
 ): DivergenceCheck {

@@ -129,11 +129,8 @@ async function explainSnapshot(ports: ExplainPorts, request: EdgeRead): Promise<
 }
 
 /** Returns the place of the snapshot that can answer a request; `undefined`: there is none. */
-function snapshotTargetOf(
-  { settings, resolveTarget, nodeReads }: ExplainPorts,
-  request: EdgeRead,
-): CacheTarget | undefined {
-  return derivableOf({ snapshots: () => settings().snapshots, resolveTarget, nodeReads }, request)?.target
+function snapshotTargetOf(ports: ExplainPorts, request: EdgeRead): CacheTarget | undefined {
+  return derivableOf(ports, request)?.target
 }
 
 function explainLookup(lookup: Lookup): CacheExplanation['next'] {

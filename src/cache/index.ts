@@ -7,7 +7,6 @@ import type { ReadThroughPorts } from './read-path.ts'
 import { readThrough } from './read-through.ts'
 import { REFRESH_AHEAD, type RefreshAheadOptions, WaitingRefreshes } from './refresh-ahead.ts'
 import { createReplicationLag } from './replication-lag.ts'
-import type { CacheSettings } from './settings.ts'
 import type { NodeReads } from './snapshots/derivation.ts'
 import { SnapshotRows } from './snapshots/rows.ts'
 import { trial } from './trial.ts'
@@ -15,11 +14,10 @@ import { invalidate } from './writes.ts'
 
 export interface CacheOptions
   extends Pick<ReadThroughPorts, 'store' | 'limits' | 'hasIdleCapacity' | 'isSilent' | 'isSaturated' | 'firstNode'>,
-    Pick<ReadThroughPorts, 'waitForRead' | 'isOnlyReplica' | 'outageFor' | 'onEvent'>,
+    Pick<ReadThroughPorts, 'settings' | 'waitForRead' | 'isOnlyReplica' | 'outageFor' | 'onEvent'>,
     TargetOptions {
   /** Read for each request: the layout of the nodes may change. */
   readonly nodeReads: () => NodeReads
-  readonly settings: () => CacheSettings
   /** Absent: the clock of the system. */
   readonly clock?: () => number
   /** Absent: `REFRESH_AHEAD`. */
@@ -34,8 +32,7 @@ export function createCache(options: CacheOptions) {
   const { store, settings, nodeReads, onEvent, clock = systemClock.elapsed, refreshAhead = REFRESH_AHEAD } = options
   const replicationLag = createReplicationLag({ settings, clock })
   const resolveTarget = createTargetResolver(options)
-  const snapshots = () => settings().snapshots
-  const rows = new SnapshotRows({ shared: store.parts, maxBytes: () => snapshots().localBytes })
+  const rows = new SnapshotRows({ shared: store.parts, maxBytes: () => settings().snapshots.localBytes })
   const waiting = new WaitingRefreshes()
   const cacheStage = readThrough({
     ...options,
@@ -47,7 +44,7 @@ export function createCache(options: CacheOptions) {
     waiting,
     // A trial compares every hit.
     ...(options.trial ? { neverCollapses: true } : { divergenceSettings: settings }),
-    snapshots: { snapshots, rows, nodeReads },
+    snapshots: { rows, nodeReads },
   })
   return {
     explained: { settings, resolveTarget, nodeReads, index: store },

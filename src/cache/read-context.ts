@@ -10,11 +10,13 @@ import type { CacheTarget, ResolveTarget } from './key.ts'
 import type { LateFetches } from './late-fetches.ts'
 import type { FreshnessLifetimes, LifetimesOf } from './lifetimes.ts'
 import type { ReplicationLag } from './replication-lag.ts'
+import type { CacheSettings } from './settings.ts'
 import type { CacheStore } from './stores/contract.ts'
 
 export interface CachePorts {
   readonly store: CacheStore & Pick<CacheIndex, 'peek'>
   readonly resolveTarget: ResolveTarget
+  readonly settings: () => CacheSettings
   readonly lifetimesOf: LifetimesOf
   readonly replicationLag: ReplicationLag
   readonly limits: () => TimeLimits

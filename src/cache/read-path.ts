@@ -15,7 +15,7 @@ export interface ReadThroughPorts extends CachePorts {
   readonly isSaturated: (request: EdgeRead) => boolean
   /** Absent: hits are not verified, because a trial compares each of them. */
   readonly divergenceSettings?: Parameters<typeof createDivergenceCheck>[0]
-  readonly snapshots: Pick<SnapshotPorts, 'snapshots' | 'rows' | 'nodeReads'>
+  readonly snapshots: Pick<SnapshotPorts, 'rows' | 'nodeReads'>
 }
 
 /** The parts behind the lookup. */

@@ -4,7 +4,6 @@
  */
 
 import type { Source } from '../../collections/sources.ts'
-import type { CacheGroup } from '../../contracts/endpoint.ts'
 import { isNodeFailure } from '../../core/error-meanings.ts'
 import type { SnapshotRefusal } from '../../core/events.ts'
 import { NO_PARTS } from '../../core/origins.ts'
@@ -17,22 +16,17 @@ import type { CacheStore } from '../stores/contract.ts'
 import { storageLifetime } from '../stores/local-entries.ts'
 import { type NodeReads, needsAllRows, rowSourceOf } from './derivation.ts'
 import { parseHead, type SnapshotHead, snapshotOf } from './head.ts'
-import { readCollection, readJoined, type SnapshotLimits, SnapshotRefusedError } from './read-collection.ts'
+import { readCollection, readJoined, SnapshotRefusedError } from './read-collection.ts'
 import type { CollectionRows, SnapshotRows } from './rows.ts'
 import type { SnapshotDemands } from './snapshot-demands.ts'
 import { countsPage } from './whole-pages.ts'
 
-export interface SnapshotSettings extends SnapshotLimits {
-  /** The cache groups whose collections have snapshots. */
-  readonly groups: readonly CacheGroup[]
-  /** The maximum of the bytes of all rows in this process, as text. */
-  readonly localBytes: number
-}
-
 export interface SnapshotPorts
-  extends Pick<CachePorts, 'resolveTarget' | 'lifetimesOf' | 'limits' | 'hasIdleCapacity' | 'clock' | 'onEvent'> {
+  extends Pick<
+    CachePorts,
+    'settings' | 'resolveTarget' | 'lifetimesOf' | 'limits' | 'hasIdleCapacity' | 'clock' | 'onEvent'
+  > {
   readonly store: Pick<CacheStore, 'lookup' | 'parts'>
-  readonly snapshots: () => SnapshotSettings
   readonly rows: SnapshotRows
   readonly nodeReads: () => NodeReads
 }
@@ -97,7 +91,7 @@ async function build(
   snapshot: NewSnapshot,
 ): Promise<SnapshotResponse> {
   const { request, target, source } = snapshot
-  const { maxRows, maxBytes, localBytes } = ports.snapshots()
+  const { maxRows, maxBytes, localBytes } = ports.settings().snapshots
   const nodeReads = ports.nodeReads()
   const { rowsPerCall } = nodeReads
   const limits = { maxRows, maxBytes: Math.min(maxBytes, localBytes), rowsPerCall }

@@ -104,7 +104,7 @@ const WHOLE_JOINED = /"totalItems":\d+\}\}$/
 
 /** Returns the rows of the response as those of a snapshot; `undefined`: it does not have all rows, or they are too many. */
 async function snapshotOfCovering(
-  { rows, snapshots }: Pick<SnapshotPorts, 'rows' | 'snapshots'>,
+  { rows, settings }: Pick<SnapshotPorts, 'rows' | 'settings'>,
   { request, target, derivation: { source } }: Derivable,
   stored: CoveringResponse,
 ): Promise<SnapshotResponse | undefined> {
@@ -116,7 +116,7 @@ async function snapshotOfCovering(
   async function add(): Promise<SnapshotHead | undefined> {
     if (target.policy.isJoined && !WHOLE_JOINED.test(stored.body.toString('latin1', stored.body.length - END_BYTES)))
       return undefined
-    const { maxRows, maxBytes } = snapshots()
+    const { maxRows, maxBytes } = settings().snapshots
     const limits = { maxRows, maxBytes, rowsPerCall: maxRows, countsAgents: source.countsAgents === true }
     const collection = await readCollection(() => stored, request, limits).catch(noRows)
     const ms = storageLifetime(response) - age

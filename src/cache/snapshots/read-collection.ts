@@ -9,14 +9,10 @@ import { isPartial, partsOf } from '../../core/origins.ts'
 import type { EdgeRead, Handler } from '../../core/request.ts'
 import type { MadeOfParts } from '../../core/response.ts'
 import { waitForJsonTurn } from '../../core/turns.ts'
+import type { SnapshotLimits } from '../settings.ts'
 import type { NodeReads } from './derivation.ts'
 import type { SnapshotHead } from './head.ts'
 import type { CollectionRows } from './rows.ts'
-
-export interface SnapshotLimits {
-  readonly maxRows: number
-  readonly maxBytes: number
-}
 
 /** The rows cannot be read completely, or they are too many or too expensive. Requests are answered by the nodes. */
 export class SnapshotRefusedError extends Error {

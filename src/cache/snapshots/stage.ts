@@ -93,7 +93,7 @@ export class Snapshots {
    * left of a walk would take more. Its other pages would be called while the snapshot is built.
    */
   async #mayRead({ target: { key, policy }, snapshot, request }: Derivable): Promise<boolean> {
-    const { maxRows } = this.#ports.snapshots()
+    const { maxRows } = this.#ports.settings().snapshots
     const total = this.#demands.totalOf(key)
     // Each request for such a page has to collect all rows anyway.
     if (needsAllRows(policy, this.#ports.nodeReads()) && selectsAllRows(request))
