@@ -3,21 +3,22 @@ import { type ClientPresence, Presence, type PresenceState } from '../core/prese
 /** The presence of all that await one piece of work: a single connected client is enough. */
 export class SharedPresence extends Presence {
   readonly #counts = { connected: 0, halfClosed: 0, left: 0 }
-  /** For each member, whether it waits: the work may be a part of a refresh. */
-  readonly #members = new Set<() => boolean>()
+  /** A member may wait no longer: the work may be a part of a refresh. */
+  readonly #members = new Set<{ readonly presence: ClientPresence | undefined }>()
   #isPinned = false
   readonly #onShare = new Set<() => void>()
   interactiveClients = 0
 
   get isAwaited(): boolean {
-    return [...this.#members].some((isAwaited) => isAwaited())
+    for (const { presence } of this.#members) if (presence?.isAwaited !== false) return true
+    return false
   }
 
   /** Returns the function with which the member leaves. `member` is absent for work of the edge, which is never abandoned. */
   join(member: ClientPresence | undefined, isBulk = false): () => void {
-    const isAwaited = () => member?.isAwaited !== false
-    this.#members.add(isAwaited)
-    const isInteractive = isAwaited() && !isBulk
+    const joined = { presence: member }
+    this.#members.add(joined)
+    const isInteractive = member?.isAwaited !== false && !isBulk
     if (isInteractive) this.interactiveClients += 1
     if (isInteractive && this.interactiveClients === 2) for (const listener of this.#onShare) listener()
     if (member === undefined) this.pin()
@@ -33,7 +34,7 @@ export class SharedPresence extends Presence {
     const stop = isWatched ? member.onChange(() => change(member.state)) : undefined
     if (isWatched) change(member.state)
     return () => {
-      this.#members.delete(isAwaited)
+      this.#members.delete(joined)
       if (isInteractive) this.interactiveClients -= 1
       stop?.()
       if (isWatched) change()

@@ -138,8 +138,9 @@ export class NodeReport {
   /** The value of the header `Cluster-Status`. */
   get clusterStatus(): string {
     const { coverage } = this
-    const members = [formatClusterStatus(this.#involved), coverage ? formatCoverage(coverage) : '']
-    return members.filter((member) => member !== '').join(', ')
+    const nodes = formatClusterStatus(this.#involved)
+    if (coverage === undefined) return nodes
+    return nodes === '' ? formatCoverage(coverage) : `${nodes}, ${formatCoverage(coverage)}`
   }
 
   /** The same for metrics and the console. */

@@ -3,7 +3,7 @@ import type { Layout, NodeResponse } from '../core/node-call.ts'
 import { PROBLEM_TYPE } from '../core/origins.ts'
 import { ownField, ownText, parseJson } from '../core/values.ts'
 
-interface LayoutRules {
+export interface LayoutRules {
   /** Calls per minute that a node answers, of all clients together; it refuses more. 0: no limit. */
   readonly perMinute: number
   /** Whether calls carry a token, for which the edge logs in. Otherwise the node checks the credentials of each call. */

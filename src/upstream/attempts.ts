@@ -77,7 +77,7 @@ const ENDED = { fault: 'refusedCredentials', reason: 'status', about: 429 } as c
 
 /** Counts everything that is sent to the node, retries, logins and probes included, in its budget of calls per minute. */
 export const countCall =
-  ({ budget: budgetInUse, showsProblems, clock, onVersion, release }: StackParts): Layer =>
+  ({ budget: budgetInUse, rules, clock, onVersion, release }: StackParts): Layer =>
   (next) => {
     const sendCounted = async (call: UpstreamCall, budget: CallBudget | undefined): Promise<NodeResult> => {
       // Reads are paced when they start. A retry that waited for its turn would be a failure instead.
@@ -104,6 +104,6 @@ export const countCall =
     }
     return (call) => {
       const budget = budgetInUse()
-      return budget === undefined && !showsProblems() ? next(call) : sendCounted(call, budget)
+      return budget === undefined && !rules().showsProblems ? next(call) : sendCounted(call, budget)
     }
   }

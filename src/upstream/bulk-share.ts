@@ -42,11 +42,12 @@ export class BulkShare {
     return Math.min(this.#parts.slots.expected, this.#max)
   }
 
-  /** To be called when a call of any priority takes a slot, and when it returns it. */
-  take({ priority }: Queueable): void {
-    if (priority === 'bulk') this.#taken += 1
+  /** To be called when a bulk call takes a slot. */
+  take(): void {
+    this.#taken += 1
   }
 
+  /** To be called when a call of any priority returns its slot. */
   release({ priority }: Queueable): void {
     if (priority === 'bulk') this.#taken -= 1
     else this.#othersEndedAt = this.#parts.clock()

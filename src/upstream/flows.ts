@@ -21,7 +21,7 @@ import type { ClientPresence } from '../core/presence.ts'
 /** More node time than a page of a dashboard needs. */
 const BURST_MS = 5000
 
-export interface Flow {
+export class Flow {
   readonly name: string
   /**
    * `edge`: work of the edge itself, which is never bulk for this reason. `walk`: through a collection. `refresh`: of responses
@@ -30,15 +30,22 @@ export interface Flow {
   readonly kind: 'client' | 'edge' | 'walk' | 'party' | 'refresh' | 'shared'
   /** The flow itself if it belongs to no other. */
   readonly party: Flow
-  recent: number
+  recent = 0
   served: number
   /** Queued, or in flight. */
-  calls: number
-  idleSince: number
+  calls = 0
+  idleSince = 0
   /** The latest page of a collection. */
-  page: Page | undefined
+  page: Page | undefined = undefined
   /** Of a party: the `served` of the flow that got the latest slot. */
-  virtualTime: number
+  virtualTime = 0
+
+  constructor(name: string, kind: Flow['kind'], served: number, party?: Flow) {
+    this.name = name
+    this.kind = kind
+    this.served = served
+    this.party = party ?? this
+  }
 }
 
 /** What a call needs to leave its flow again. */
@@ -129,15 +136,7 @@ export class Flows {
       if (known.calls === 0) known.served = Math.max(known.served, virtualTime)
       return known
     }
-    const used = { recent: 0, served: virtualTime, calls: 0, idleSince: 0, page: undefined, virtualTime: 0 }
-    const flow: Flow = {
-      name: key,
-      kind,
-      ...used,
-      get party() {
-        return party ?? flow
-      },
-    }
+    const flow = new Flow(key, kind, virtualTime, party)
     this.#flows.set(key, flow)
     return flow
   }

@@ -2,6 +2,7 @@
 import type { NodeCallEvent } from '../core/events.ts'
 import type { ClusterView, NodeCall, NodeFailure } from '../core/node-call.ts'
 import type { Span } from '../core/trace.ts'
+import type { LayoutRules } from '../layouts/layout-rules.ts'
 import { notSent, routeOf, type Send, type UpstreamCall } from './call.ts'
 import type { CallBudget } from './call-budget.ts'
 import type { DrainedNodes } from './drains.ts'
@@ -31,8 +32,8 @@ export interface StackParts extends Pick<ClusterSettings, 'clock' | 'limits' | '
   readonly authorizer: { readonly tokens: Pick<TokenCalls, 'call'> | undefined }
   /** Returns the budget of calls per minute; `undefined`: the node has no such limit. */
   readonly budget: () => CallBudget | undefined
-  /** Whether responses of the node show that it refuses calls. */
-  readonly showsProblems: () => boolean
+  /** The rules of its layout: whether responses show that it refuses calls. */
+  readonly rules: () => Pick<LayoutRules, 'showsProblems'>
   /** Returns the release of the node; `undefined`: not known. */
   readonly release: () => string | undefined
   /** Called with the version in a response to `GET /`, whatever it was sent for. */

@@ -28,11 +28,13 @@ export class ConcurrencyLimiter {
 
   /** `shared`: absent: this process shares the limit of the node with no other. */
   constructor(node: string, shared: SharedSlots | undefined, options: LimiterOptions) {
-    const inFlight = () => options.limits().inFlight
-    this.slots = new Slots(
-      inFlight,
-      shared?.open(node, inFlight, () => this.#startQueued()),
+    const { limits } = options
+    const slots = shared?.open(
+      node,
+      () => limits().inFlight,
+      () => this.#startQueued(),
     )
+    this.slots = new Slots(limits, slots)
     const state = { slots: this.slots, queue: new CallQueue<QueuedCall>(), flows: new Flows(), times: new CallTimes() }
     this.#parts = { ...options, ...state }
     this.admission = new Admission(this.#parts)
@@ -141,7 +143,7 @@ export class ConcurrencyLimiter {
   #take(call: EnteredCall): void {
     const { slots, flows, queue, budget } = this.#parts
     slots.take()
-    this.admission.bulk.take(call)
+    if (call.priority === 'bulk') this.admission.bulk.take()
     flows.start(call, this.expectedTime(call.endpoint))
     if (isBulkFlow(call.flow)) queue.demote(call.flow)
     budget()?.take(call.priority)

@@ -7,7 +7,7 @@ import type { ClusterView } from '../core/node-call.ts'
 import type { NodeStateName } from '../core/node-faults.ts'
 import { type EdgeRequest, nodeOf } from '../core/request.ts'
 import type { Cluster, NodeStatus } from './index.ts'
-import type { KindOf } from './kinds.ts'
+import type { ClusterKind, KindOf } from './kinds.ts'
 
 /**
  * `hasIdleCapacity`: whether nodes have idle capacity for work that no client waits for. It holds if each node that the
@@ -26,8 +26,7 @@ import type { KindOf } from './kinds.ts'
 export function createNodeQuestions(view: ClusterView, kindOf: KindOf) {
   const { isSilent = () => false, isSaturated = () => false, waitForNextRead = () => 0 } = view
   /** Returns the node that is asked first; `undefined`: there is none, or it is not known yet. */
-  const firstNodeFor = (request: EdgeRequest): string | undefined => {
-    const { firstNode, route } = kindOf(view)
+  const firstNodeFor = (request: EdgeRequest, { firstNode, route } = kindOf(view)): string | undefined => {
     if (firstNode !== undefined) return firstNode(view)
     try {
       return route(request, view)[0]?.node
@@ -35,10 +34,10 @@ export function createNodeQuestions(view: ClusterView, kindOf: KindOf) {
       return undefined
     }
   }
-  const isUnknown = (request: EdgeRequest): boolean => {
+  const isUnknown = (request: EdgeRequest, { firstNode }: ClusterKind): boolean => {
     const { kind } = request.endpoint.target
     const isOpen = kind === 'agentOwner' || kind === 'everyNode' || kind === 'severalNodes'
-    return isOpen && nodeOf(request) === undefined && kindOf(view).firstNode === undefined
+    return isOpen && nodeOf(request) === undefined && firstNode === undefined
   }
   const isFirst = (request: EdgeRequest, has: (name: string) => boolean): boolean => {
     // Routing each stale response would cost more than this test of a few nodes.
@@ -47,10 +46,13 @@ export function createNodeQuestions(view: ClusterView, kindOf: KindOf) {
     return first !== undefined && has(first)
   }
   return {
-    firstNode: (request: EdgeRequest) => (isUnknown(request) ? undefined : firstNodeFor(request)),
+    firstNode: (request: EdgeRequest): string | undefined => {
+      const kind = kindOf(view)
+      return isUnknown(request, kind) ? undefined : firstNodeFor(request, kind)
+    },
     hasIdleCapacity: (request: EdgeRequest): boolean => {
       const addressed = () => view.nodes().flatMap(({ name, addressed }) => (addressed ? [name] : []))
-      const nodes = isUnknown(request) ? addressed() : [firstNodeFor(request)]
+      const nodes = isUnknown(request, kindOf(view)) ? addressed() : [firstNodeFor(request)]
       return nodes.length > 0 && nodes.every((node) => node !== undefined && view.freeSlots(node) > 1)
     },
     isSilent: (request: EdgeRequest) => isFirst(request, isSilent),

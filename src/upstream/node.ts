@@ -49,13 +49,12 @@ export class UpstreamNode {
     this.url = setting.url
     this.layout = options.layoutState
     this.#options = options
-    const showsProblems = () => this.#rules.showsProblems
     const limiter = new ConcurrencyLimiter(name, slots, { limits, clock, budget: this.#budgetInUse })
     this.limiter = limiter
     this.health = new NodeHealth({
       ...options,
       node: name,
-      showsProblems,
+      rules: this.#rules,
       onEject: (rejection, begins) => {
         limiter.rejectQueued(rejection)
         if (begins) options.onEject?.(name)
@@ -79,7 +78,7 @@ export class UpstreamNode {
       limiter,
       authorizer: this.authorizer,
       budget: this.#budgetInUse,
-      showsProblems,
+      rules: this.#rules,
       onVersion: (version) => options.onVersion(name, version),
       release: () => options.releaseOf(name),
     })
@@ -87,19 +86,17 @@ export class UpstreamNode {
   }
 
   /** While the layout is not known, the rules with which fewer calls are sent. */
-  get #rules() {
-    return layoutRules[this.layout.value ?? 'v4']
-  }
+  readonly #rules = () => layoutRules[this.layout.value ?? 'v4']
 
   /** Returns the budget of calls per minute; `undefined`: the node has no such limit. */
   readonly #budgetInUse = (): CallBudget | undefined => {
     const { counters, clock, limits } = this.#options
-    const perMinute = limits().perMinute ?? this.#rules.perMinute
+    const perMinute = limits().perMinute ?? this.#rules().perMinute
     if (perMinute === 0) return undefined
     this.#budget ??= new CallBudget({
       counters,
       node: this.name,
-      limit: () => limits().perMinute ?? this.#rules.perMinute,
+      limit: () => limits().perMinute ?? this.#rules().perMinute,
       clock,
       onChange: () => this.limiter.applyBudget(),
     })

@@ -1,22 +1,23 @@
 /** The slots of one node, which replicas share: the calls of this one that have a slot, and how many may have one. */
 import type { NodeCall, NodeSlots } from '../core/node-call.ts'
 import { CallLimit } from './call-limit.ts'
+import type { NodeLimits } from './options.ts'
 
 type Call = Pick<NodeCall, 'path'>
 
 export class Slots {
   readonly limit: CallLimit
-  readonly #inFlight: () => number
+  readonly #limits: () => Pick<NodeLimits, 'inFlight'>
   readonly #shared: NodeSlots | undefined
   /** The calls that have ended at the edge, and keep their slots: the node may still work on them. */
   readonly late = new Set<Call>()
   #taken = 0
 
-  /** `inFlight`: the setting. `shared`: absent: this process shares the limit of the node with no other. */
-  constructor(inFlight: () => number, shared: NodeSlots | undefined) {
-    this.#inFlight = inFlight
+  /** `shared`: absent: this process shares the limit of the node with no other. */
+  constructor(limits: () => Pick<NodeLimits, 'inFlight'>, shared: NodeSlots | undefined) {
+    this.#limits = limits
     this.#shared = shared
-    this.limit = new CallLimit(inFlight())
+    this.limit = new CallLimit(limits().inFlight)
   }
 
   get taken(): number {
@@ -25,7 +26,7 @@ export class Slots {
 
   /** A limit that was lowered because calls are late leaves room for their work already. */
   get #max(): number {
-    return Math.min(this.#inFlight(), this.limit.value + this.late.size)
+    return Math.min(this.#limits().inFlight, this.limit.value + this.late.size)
   }
 
   /** Calls that this replica may have in flight now. */

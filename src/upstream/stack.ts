@@ -18,10 +18,7 @@ export type Stack = Readonly<Record<'call' | 'login' | 'probe', Send>>
 export function createStack(parts: StackParts): Stack {
   const probe = compose([countCall(parts)], parts.transport.send)
   const login = compose([eject(parts), queue(parts), retryOnce(parts), traceAttempt], probe)
-  const call = compose(
-    [sendLateAgain(parts), limitPassedOn(parts), requireLayout(parts), observeLayout(parts), authorise(parts)],
-    login,
-  )
+  const call = compose([sendLateAgain(parts), limitPassedOn(parts), useLayout(parts)], login)
   return { call, login, probe }
 }
 
@@ -35,14 +32,6 @@ const limitPassedOn =
   (next) =>
   (call) =>
     isPassedOn(call) ? passedOn.send(call, next) : next(call)
-
-const requireLayout =
-  (parts: StackParts): Layer =>
-  (next) =>
-  (call) => {
-    const failure = parts.layout.value === undefined ? failureOfUnknownLayout(parts, call) : undefined
-    return failure === undefined ? next(call) : Promise.resolve(failure)
-  }
 
 /** Each second, a node of unknown layout is asked again. */
 const UNKNOWN_LAYOUT_RETRY_AFTER_SECONDS = 1
@@ -62,31 +51,26 @@ export function failureOfUnknownLayout(
 }
 
 /**
- * Asks the node for its layout in the background if a response does not fit it. A failure to answer is no sign of another
- * layout, and a refusal shows the layout: a wrong password leads to no question.
+ * Sends a call in the layout of the node: with a token in the v4 one. In the v3 one, the transport adds the credentials. Asks
+ * the node for its layout in the background if a response does not fit it. A failure to answer is no sign of another layout,
+ * and a refusal shows the layout: a wrong password leads to no question.
  */
-const observeLayout =
-  ({ node, layout, confirmLayout }: StackParts): Layer =>
-  (next) => {
-    if (confirmLayout === undefined) return next
-    return async (call) => {
-      const result = await next(call)
-      const { value } = layout
-      if (value === undefined) return result
-      const fits = result.ok
-        ? layoutRules[value].mayAnswer(result.response)
-        : result.fault !== 'unreadable' && (result.layout ?? value) === value
-      if (!fits) void confirmLayout(node, value, result.ok ? undefined : result.layout)
-      return result
-    }
-  }
-
-/** In the v4 layout a call has a token. In the v3 one, the transport adds the credentials. */
-const authorise =
-  ({ authorizer }: StackParts): Layer =>
+const useLayout =
+  (parts: StackParts): Layer =>
   (next) =>
-  (call) =>
-    authorizer.tokens?.call(call) ?? next(call)
+  async (call) => {
+    const { node, layout, authorizer, confirmLayout } = parts
+    const unknown = layout.value === undefined ? failureOfUnknownLayout(parts, call) : undefined
+    if (unknown !== undefined) return unknown
+    const result = await (authorizer.tokens?.call(call) ?? next(call))
+    const { value } = layout
+    if (confirmLayout === undefined || value === undefined) return result
+    const fits = result.ok
+      ? layoutRules[value].mayAnswer(result.response)
+      : result.fault !== 'unreadable' && (result.layout ?? value) === value
+    if (!fits) void confirmLayout(node, value, result.ok ? undefined : result.layout)
+    return result
+  }
 
 /** Rejects calls to a node that an operator has drained, or that is ejected for this call. */
 const eject =

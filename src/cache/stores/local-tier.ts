@@ -61,7 +61,8 @@ export class LocalTier {
   /** Returns the entry if it has not expired and its epochs are the current ones; undefined also if these are unknown. */
   find(key: string, tags: readonly Tag[], now: number): LocalEntry | undefined {
     const entry = this.entryOf(key, now)
-    if (entry !== undefined && now - (entry.usedAt ?? Number.NEGATIVE_INFINITY) >= USE_INTERVAL_MS) {
+    if (entry === undefined) return undefined
+    if (now - (entry.usedAt ?? Number.NEGATIVE_INFINITY) >= USE_INTERVAL_MS) {
       entry.usedAt = now
       this.#entries.get(key)
     }

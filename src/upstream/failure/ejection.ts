@@ -52,7 +52,7 @@ export class Ejection {
   }
 
   get reason(): Reason | undefined {
-    return this.#ejected?.reason
+    return typeof this.#state === 'string' ? undefined : this.#state.reason
   }
 
   get lastFailure(): NodeStatus['lastFailure'] {
@@ -84,7 +84,7 @@ export class Ejection {
   /** The caller reports the end of the call, and ends the probe then. */
   admit(call: NodeCall): Admission | Rejection {
     if (this.#state === 'retired') return this.rejection(1)
-    const suspicion = this.#suspicionFor(call)
+    const suspicion = this.#state === 'trusted' ? undefined : this.#suspicionFor(call)
     if (suspicion === undefined) return { ok: true }
     // No client waits for the probe of the edge. A call of a client would take ten seconds.
     const showsHang = this.#options.probeExecution === undefined ? provesExecution(call) : isStatusProbe(call)
@@ -95,7 +95,8 @@ export class Ejection {
 
   /** Returns why a call that was admitted before must not be sent now. */
   recheck(call: UpstreamCall): Rejection | undefined {
-    const suspicion = call.probeOf === undefined ? this.#suspicionFor(call) : undefined
+    if (this.#state === 'trusted' || call.probeOf !== undefined) return undefined
+    const suspicion = this.#suspicionFor(call)
     return suspicion && this.rejection(suspicion.retryAfter)
   }
 
@@ -137,7 +138,7 @@ export class Ejection {
 
   /** Ends an ejection because the node has answered. Returns whether there was one. */
   recover(): boolean {
-    if (this.#ejected === undefined) return false
+    if (typeof this.#state === 'string') return false
     const { node, log } = this.#options
     this.#end('trusted')
     log('info', 'node answers again', { node })

@@ -1,6 +1,7 @@
 /** What the ends of calls show about one node, and when it is ejected for it (`ejection.ts`). */
 import type { NodeCall, NodeResponse } from '../../core/node-call.ts'
 import { faultRules } from '../../core/node-faults.ts'
+import type { LayoutRules } from '../../layouts/layout-rules.ts'
 import type { CallEnd, UpstreamCall } from '../call.ts'
 import { problemOf, provesExecution } from '../node-problems.ts'
 import type { CallFailure, Rejection } from '../node-response.ts'
@@ -11,8 +12,8 @@ import { StuckReads } from './stuck-reads.ts'
 import type { Admission } from './suspicion.ts'
 
 interface NodeHealthOptions extends EjectionOptions {
-  /** Whether responses of the node show that its process hangs. */
-  readonly showsProblems: () => boolean
+  /** The rules of its layout: whether responses show that its process hangs. */
+  readonly rules: () => Pick<LayoutRules, 'showsProblems'>
 }
 
 const HANGS: CallFailure = { fault: 'timeout', reason: 'hanging' }
@@ -118,13 +119,12 @@ export class NodeHealth {
   }
 
   #showsHang(response: NodeResponse): boolean {
-    const { showsProblems, node } = this.#options
-    return showsProblems() && problemOf(response, node) === 'hanging'
+    const { rules, node } = this.#options
+    return rules().showsProblems && problemOf(response, node) === 'hanging'
   }
 
   #apply(signal: HealthSignal, call: UpstreamCall, end: CallEnd): void {
     const { ejection } = this
-    const isProbe = ejection.isProbe(call)
     switch (signal) {
       case 'success': {
         // The API process refuses credentials by itself.
@@ -139,11 +139,11 @@ export class NodeHealth {
         break
       case 'hang':
         this.#hangs += 1
-        if (isProbe || (ejection.reason === undefined && this.#hangs >= this.#options.ejection.hangs))
+        if (ejection.isProbe(call) || (ejection.reason === undefined && this.#hangs >= this.#options.ejection.hangs))
           ejection.eject('hanging')
         break
       default:
-        this.#countFailure(signal, isProbe, call.endpoint)
+        this.#countFailure(signal, ejection.isProbe(call), call.endpoint)
     }
   }
 

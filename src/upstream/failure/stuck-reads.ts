@@ -69,7 +69,7 @@ export class StuckReads {
 
   /** The caller reports the end of the call with `record`, and ends the probe then. */
   admit(call: NodeCall): Admission | Rejection {
-    const group = this.#suspectedOf(call)
+    const group = this.#suspicions === 0 ? undefined : this.#suspectedOf(call)
     if (group === undefined) return { ok: true }
     const { suspicion: probeOf } = group
     const retryAfter = probeOf.admit(isNew(group, call))
@@ -78,7 +78,8 @@ export class StuckReads {
 
   /** Returns why a call that was admitted before must not be sent now. */
   recheck(call: UpstreamCall): Rejection | undefined {
-    const group = call.probeOf === undefined ? this.#suspectedOf(call) : undefined
+    if (this.#suspicions === 0 || call.probeOf !== undefined) return undefined
+    const group = this.#suspectedOf(call)
     return group && rejectionOf(group, call, group.suspicion.retryAfter)
   }
 
@@ -119,7 +120,6 @@ export class StuckReads {
   }
 
   #suspectedOf(call: NodeCall) {
-    if (this.#suspicions === 0) return undefined
     return this.#groupsOf(call).find(
       (group): group is Group & { suspicion: Suspicion } => group.suspicion !== undefined,
     )

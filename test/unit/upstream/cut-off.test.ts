@@ -40,7 +40,7 @@ function healthOf(node: string, clock: () => number): NodeHealth {
     reserveAttempt: async () => undefined,
     onEject: nothing,
     onRecover: nothing,
-    showsProblems: () => false,
+    rules: () => ({ showsProblems: false }),
   })
 }
 

@@ -16,7 +16,7 @@ t.test('slow calls whose clients left eject the node, and not a failure of long 
     reserveAttempt: async () => undefined,
     onEject: (rejection) => rejections.push(rejection),
     onRecover: () => undefined,
-    showsProblems: () => false,
+    rules: () => ({ showsProblems: false }),
   })
   const call = get()
   health.record(call, { failure: { fault: 'unreachable', reason: 'connectionLost' } }, 0)

@@ -32,7 +32,7 @@ function start(t: Test, replicas: number) {
       onRecover: () => answered.push(now / SECOND),
       onEject: () => undefined,
       log: () => undefined,
-      showsProblems: () => true,
+      rules: () => ({ showsProblems: true }),
     })
     health.record(get(), { failure: BLOCKED }, 0)
   }
