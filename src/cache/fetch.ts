@@ -13,7 +13,7 @@ import { FetchOutcomes, NO_NODE } from './fetch-outcomes.ts'
 import { fetchOverReplicas } from './fetch-over-replicas.ts'
 import { flightId, isRefusal, sharedId, workOf } from './fetch-sharing.ts'
 import { lateAfter } from './late-fetches.ts'
-import { type CachePorts, type FetchResult, lifetimesOf, type ReadContext } from './read-context.ts'
+import { type CachePorts, computesResponses, type FetchResult, type ReadContext } from './read-context.ts'
 import { type Shared, SingleFlight } from './single-flight.ts'
 import type { StoredSource } from './snapshots/computation.ts'
 import type { Snapshots } from './snapshots/stage.ts'
@@ -124,10 +124,7 @@ export class Fetcher {
 
   /** A collection has a stage that notes its totals for snapshots, and which of its responses has all rows for an outage. */
   #handlerFor(context: ReadContext): Handler<EdgeRead, ReadResponse> {
-    const { snapshot, rows } = context.target.policy
-    const isNoted =
-      snapshot !== undefined || (rows !== undefined && (lifetimesOf(this.#ports, context).outage ?? 0) > 0)
-    return isNoted ? this.#snapshots.fetch : this.#next
+    return computesResponses(this.#ports, context) ? this.#snapshots.fetch : this.#next
   }
 
   /** Answers from a snapshot of the collection. Resolves to undefined if the nodes must answer. */

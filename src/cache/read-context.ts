@@ -65,6 +65,12 @@ export function lifetimesOf(ports: Pick<CachePorts, 'lifetimesOf'>, { target }: 
   return ports.lifetimesOf(target.policy.group, target.policy.name)
 }
 
+/** Whether the edge computes responses of a collection: from snapshots, or in an outage from a response that has all rows. */
+export function computesResponses(ports: Pick<CachePorts, 'lifetimesOf'>, context: ReadContext): boolean {
+  const { snapshot, rows } = context.target.policy
+  return snapshot !== undefined || (rows !== undefined && (lifetimesOf(ports, context).outage ?? 0) > 0)
+}
+
 /** Whether responses of the local tier are served while Redis is unreachable. */
 export function servesWithoutRedis(ports: CachePorts, context: ReadContext): boolean {
   return ports.isOnlyReplica() || lifetimesOf(ports, context).withoutRedis !== undefined

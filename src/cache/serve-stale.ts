@@ -8,7 +8,7 @@ import type { AgedResponse } from '../core/stored-response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { lateAfter } from './late-fetches.ts'
 import { staleRuleOf } from './lifetimes.ts'
-import { type FetchResult, lifetimesOf, type ReadContext } from './read-context.ts'
+import { computesResponses, type FetchResult, lifetimesOf, type ReadContext } from './read-context.ts'
 import type { ReadPath } from './read-path.ts'
 import { serve, toResponse } from './serve.ts'
 import type { StoredSource } from './snapshots/computation.ts'
@@ -42,11 +42,11 @@ export function isOutage({ request }: ReadContext, reason: StaleReason): boolean
 
 /** If the nodes fail or are late, a stored response is served while it is of the same data and within its stale times. */
 export async function fetchOrServeStale(path: ReadPath, context: ReadContext, attempt = 1): Promise<ReadResponse> {
-  const { lookup, request, target } = context
+  const { lookup, request } = context
   const fetching = path.fetcher.fetchShared(context)
   // It may fail after a stale response was served.
   fetching.catch(() => undefined)
-  const hasStale = lookup.kind === 'hit' || target.policy.rows !== undefined
+  const hasStale = lookup.kind === 'hit' || computesResponses(path.ports, context)
   let tried: StaleReason | undefined
   // A part of a joined response that is refreshed must be fresh, so its fetch may take long.
   if (hasStale && request.reuse === 'allowed') {

@@ -22,7 +22,7 @@ import type { loadConfig } from '../../src/config/index.ts'
 /** The flows, and how many functions each may enter: a step for everyone who reads what a request does. */
 export const FLOWS = [
   { name: 'cached GET /agents, known URL', most: 80 },
-  { name: 'GET /cluster/*/logs, miss, three nodes, mode edge', most: 602 },
+  { name: 'GET /cluster/*/logs, miss, three nodes, mode edge', most: 584 },
   { name: 'PUT /agents/groups/:group_id, with invalidation', most: 361 },
   { name: 'GET /cache', most: 174 },
 ] as const
