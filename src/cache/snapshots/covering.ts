@@ -54,7 +54,7 @@ export class CoveringResponses {
     const now = this.#ports.clock()
     if (known !== undefined && now < known.renewAt && JSON.stringify(known.query) === text) return
     this.#noted.set(name, { query, renewAt: now + ms / 2 })
-    void this.#ports.store.parts?.set(name, ID, Buffer.from(text), ms).catch(() => false)
+    void this.#ports.store.parts?.set(name, ID, [Buffer.from(text)], ms).catch(() => false)
   }
 
   /** Finds a stored response that has all rows; `undefined`: there is none that may be served. */
@@ -84,7 +84,7 @@ export class CoveringResponses {
   async #queryOf(name: string, isLocal = false): Promise<Query | undefined> {
     const known = this.#noted.get(name)?.query
     if (known !== undefined || isLocal) return known
-    const bytes = await this.#ports.store.parts?.get(name, ID)
+    const [bytes] = (await this.#ports.store.parts?.get(name, ID, 1)) ?? []
     const query = bytes && parseJson(bytes)
     return isObject(query) ? (query as Query) : undefined
   }

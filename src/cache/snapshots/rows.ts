@@ -120,9 +120,7 @@ export class SnapshotRows {
     const side = !isShared ? OWN_SIDE : replaced?.side === 0 ? 1 : 0
     const named = { ...(Object.keys(others).length > 0 && { others }), ...(frame && { frame }) }
     const head = { id, side, parts: parts.length, bytes, ...named, totalItems } as const
-    for (const [at, part] of shared === undefined ? [] : parts.entries()) {
-      if (!(await shared?.set(nameOf(place, head, at), head.id, part, ms))) return undefined
-    }
+    if (shared !== undefined && !(await shared.set(sideOf(place, head), head.id, parts, ms))) return undefined
     this.#put(place, head, readParts(parts, source), ms)
     return head
   }
@@ -163,12 +161,8 @@ export class SnapshotRows {
   async #read(place: SnapshotPlace, head: SnapshotHead, source: Source): StoredRows {
     const { shared, maxBytes } = this.#options
     if (shared === undefined || head.bytes > maxBytes()) return undefined
-    const parts: Buffer[] = []
-    for (let at = 0; at < head.parts; at += 1) {
-      const part = await shared.get(nameOf(place, head, at), head.id)
-      if (part === undefined) return undefined
-      parts.push(part)
-    }
+    const parts = await shared.get(sideOf(place, head), head.id, head.parts)
+    if (parts === undefined) return undefined
     const rows = await readParts(parts, source)
     return [rows.table.length, rows.texts.length].every((length) => length === head.totalItems) ? rows : undefined
   }
@@ -176,8 +170,4 @@ export class SnapshotRows {
 
 function sideOf({ key }: SnapshotPlace, { side }: SnapshotHead): string {
   return `${key}:${side}`
-}
-
-function nameOf(place: SnapshotPlace, head: SnapshotHead, at: number): string {
-  return `${sideOf(place, head)}:${at}`
 }

@@ -71,12 +71,12 @@ export interface WriteFence {
   keepUntilLeaseEnds(): void
 }
 
-/** Parts of a value that is too large for one stored response, for all replicas. */
+/** Values that are too large for one key of the store, in parts, for all replicas. */
 export interface SharedParts {
-  /** Stores a part for `ms` milliseconds, in place of the one with this name. Returns whether it was stored. */
-  set(name: string, id: string, bytes: Buffer, ms: number): Promise<boolean>
-  /** Returns the part if it was stored with this id. */
-  get(name: string, id: string): Promise<Buffer | undefined>
+  /** Stores the parts for `ms` milliseconds, in place of those with this name. Returns whether all of them were stored. */
+  set(name: string, id: string, parts: readonly Buffer[], ms: number): Promise<boolean>
+  /** Returns the parts if so many were stored with this id. */
+  get(name: string, id: string, count: number): Promise<readonly Buffer[] | undefined>
 }
 
 export interface CacheStore extends EpochStore<StoredRead, string> {

@@ -3,27 +3,21 @@
 import type { StoredResponseInfo } from '../../core/cache.ts'
 import { STORED_FIELDS, StoredForms, type StoredKind, type StoredTimes } from '../../core/stored-response.ts'
 import { isObject, isStringArray } from '../../core/values.ts'
-import { type OnStoreEvent, redisChannels, redisKeys } from '../../replicas/options.ts'
-import type { RedisReplica } from '../../replicas/replica.ts'
-import type { BytesKey, HeldLock, SharedParts } from './contract.ts'
-import type { DecodedEntry, EntryCodec } from './entry-codec.ts'
+import { type OnStoreEvent, redisKeys } from '../../replicas/options.ts'
+import type { BytesKey, HeldLock } from './contract.ts'
+import type { DecodedEntry } from './entry-codec.ts'
 import { areEqual, type LocalEntry, storageLifetime } from './local-entries.ts'
-
-interface RedisEntriesOptions {
-  readonly replica: RedisReplica
-  readonly codec: EntryCodec
-  readonly onEvent: OnStoreEvent
-}
+import { type RedisValuesOptions, writeValue } from './redis-parts.ts'
 
 /** Entries in Redis. Their age follows from the time that they have left, not from a wall clock. */
 export class RedisEntries {
-  readonly #options: RedisEntriesOptions
+  readonly #options: RedisValuesOptions
   /** The generation of the last entry: entries of the same one share the text, which takes 100 bytes in each of them. */
   #generation = ''
   /** The newest entry of each key that is being written. */
   readonly #written = new Map<string, LocalEntry>()
 
-  constructor(options: RedisEntriesOptions) {
+  constructor(options: RedisValuesOptions) {
     this.#options = options
   }
 
@@ -76,30 +70,6 @@ export class RedisEntries {
       keys.map((key) => bodies.send(times.bulkTimeout, (client) => client.unlink(redisKeys.entry(key)))),
     )
   }
-}
-
-/** Stores a value until this time of the replica, in milliseconds. Returns whether Redis stored it. `entry`: its key is published. */
-async function writeValue(
-  { replica: { id, bodies, times, elapsed }, onEvent }: RedisEntriesOptions,
-  name: string,
-  bytes: Buffer,
-  until: number,
-  entry?: { readonly key: string; readonly lock: HeldLock | undefined },
-): Promise<boolean> {
-  const left = Math.floor(until - elapsed())
-  if (left < 1) return false
-  const reply = await bodies.send(times.bulkTimeout, async (client) => {
-    const storing = client.set(name, bytes, 'PX', left)
-    // Servers of a Redis Cluster do not keep the order.
-    if (client.isCluster) await storing
-    if (entry === undefined) return storing.then(() => true)
-    const message = [redisChannels.replacements, `${id} ${entry.key}`] as const
-    const publishing = entry.lock?.releaseBehind?.(...message) ?? client.publish(...message).then(() => true)
-    const [, isPublished] = await Promise.all([storing, publishing])
-    return isPublished
-  })
-  if (!reply.ok && reply.error.startsWith('OOM')) onEvent('full', reply.error)
-  return reply.ok && reply.value
 }
 
 function reportCorrupt(onEvent: OnStoreEvent): undefined {
@@ -155,28 +125,4 @@ export function isResponseInfo(value: unknown): value is StoredResponseInfo {
 
 export function isNumber(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value)
-}
-
-/**
- * Parts of values that are too large for one entry in Redis: one long value would delay all other commands. A part
- * that is missing, damaged or of another value is not there.
- */
-export function createRedisParts(options: RedisEntriesOptions): SharedParts {
-  const { replica, codec, onEvent } = options
-  const { bodies, times, elapsed } = replica
-  return {
-    async set(name, id, bytes, ms) {
-      const until = elapsed() + ms
-      const key = redisKeys.part(name)
-      return writeValue(options, key, await codec.encode(key, { id }, bytes), until)
-    },
-    async get(name, id) {
-      const key = redisKeys.part(name)
-      const reply = await bodies.send(times.bulkTimeout, (client) => client.getBuffer(key))
-      if (!reply.ok || reply.value === null) return undefined
-      const decoded = await codec.decode(key, reply.value)
-      if (decoded === undefined) onEvent('corrupt')
-      return isObject(decoded?.head) && decoded.head.id === id ? decoded.body : undefined
-    },
-  }
 }

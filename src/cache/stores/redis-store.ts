@@ -17,8 +17,9 @@ import { KnownEpochs } from './known-epochs.ts'
 import { localLookup, toLocalEntry } from './local-entries.ts'
 import { LocalTier } from './local-tier.ts'
 import { fetchLockName, Locks, writeLockName } from './locks.ts'
-import { createRedisParts, RedisEntries } from './redis-entries.ts'
+import { RedisEntries } from './redis-entries.ts'
 import { RedisLookups } from './redis-lookups.ts'
+import { createRedisParts } from './redis-parts.ts'
 import { ResponseIndex } from './response-index.ts'
 
 export interface RedisStoreOptions {

@@ -206,10 +206,10 @@ t.test('filters, sorts and searches, also from a response in another order', asy
 t.test('another replica finds the response', async (t) => {
   const clock = new ManualClock()
   const memory = createMemoryStore({ bytes: () => 1 << 20, elapsed: clock.read })
-  const parts = new Map<string, Buffer>()
+  const stored = new Map<string, readonly Buffer[]>()
   const shared: SharedParts = {
-    set: async (name, _id, bytes) => parts.set(name, bytes) === parts,
-    get: async (name) => parts.get(name),
+    set: async (name, _id, parts) => stored.set(name, parts) === stored,
+    get: async (name) => stored.get(name),
   }
   const options = { lifetimesOf, clock: clock.read, store: { ...memory, parts: shared } }
   const [one, other] = [replica(options), replica(options)]

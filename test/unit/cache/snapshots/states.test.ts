@@ -26,9 +26,9 @@ t.test('a snapshot is listed with its rows, the queries that it answered and the
 
 t.test('rows that Redis does not return once are read again, although the snapshot is stored for hours', async (t) => {
   let isReachable = true
-  const stored = new Map<string, Buffer>()
+  const stored = new Map<string, readonly Buffer[]>()
   const shared: SharedParts = {
-    set: async (name, id, bytes) => Boolean(stored.set(name + id, bytes)),
+    set: async (name, id, parts) => Boolean(stored.set(name + id, parts)),
     get: async (name, id) => (isReachable ? stored.get(name + id) : undefined),
   }
   const replica = () => new SnapshotRows({ shared, maxBytes: () => 1 << 20 })

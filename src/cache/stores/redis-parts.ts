@@ -1,0 +1,75 @@
+/** Values in Redis: written until a time of this replica, and the parts of those that are too long for one key. */
+import { isObject } from '../../core/values.ts'
+import { type OnStoreEvent, redisChannels, redisKeys } from '../../replicas/options.ts'
+import type { RedisReplica } from '../../replicas/replica.ts'
+import type { HeldLock, SharedParts } from './contract.ts'
+import type { EntryCodec } from './entry-codec.ts'
+
+export interface RedisValuesOptions {
+  readonly replica: RedisReplica
+  readonly codec: EntryCodec
+  readonly onEvent: OnStoreEvent
+}
+
+/** Stores a value until this time of the replica, in milliseconds. Returns whether Redis stored it. `entry`: its key is published. */
+export async function writeValue(
+  { replica: { id, bodies, times, elapsed }, onEvent }: RedisValuesOptions,
+  name: string,
+  bytes: Buffer,
+  until: number,
+  entry?: { readonly key: string; readonly lock: HeldLock | undefined },
+): Promise<boolean> {
+  const left = Math.floor(until - elapsed())
+  if (left < 1) return false
+  const reply = await bodies.send(times.bulkTimeout, async (client) => {
+    const storing = client.set(name, bytes, 'PX', left)
+    // Servers of a Redis Cluster do not keep the order.
+    if (client.isCluster) await storing
+    if (entry === undefined) return storing.then(() => true)
+    const message = [redisChannels.replacements, `${id} ${entry.key}`] as const
+    const publishing = entry.lock?.releaseBehind?.(...message) ?? client.publish(...message).then(() => true)
+    const [, isPublished] = await Promise.all([storing, publishing])
+    return isPublished
+  })
+  if (!reply.ok && reply.error.startsWith('OOM')) onEvent('full', reply.error)
+  return reply.ok && reply.value
+}
+
+/**
+ * A long value would delay all other commands, and the connection would copy it in one turn of the event loop. A part that is
+ * missing, damaged or of another value is not there.
+ */
+export function createRedisParts(options: RedisValuesOptions): SharedParts {
+  const { replica, codec, onEvent } = options
+  const { bodies, times, elapsed } = replica
+  const read = async (key: string, id: string): Promise<Buffer | undefined> => {
+    const reply = await bodies.send(times.bulkTimeout, (client) => client.getBuffer(key))
+    if (!reply.ok || reply.value === null) return undefined
+    const decoded = await codec.decode(key, reply.value)
+    if (decoded === undefined) onEvent('corrupt')
+    return isObject(decoded?.head) && decoded.head.id === id ? decoded.body : undefined
+  }
+  return {
+    async set(name, id, parts, ms) {
+      const until = elapsed() + ms
+      for (const [at, part] of parts.entries()) {
+        const key = partKey(name, at)
+        if (!(await writeValue(options, key, await codec.encode(key, { id }, part), until))) return false
+      }
+      return true
+    },
+    async get(name, id, count) {
+      const parts: Buffer[] = []
+      for (let at = 0; at < count; at += 1) {
+        const part = await read(partKey(name, at), id)
+        if (part === undefined) return undefined
+        parts.push(part)
+      }
+      return parts
+    },
+  }
+}
+
+function partKey(name: string, at: number): string {
+  return redisKeys.part(`${name}:${at}`)
+}
