@@ -1,7 +1,7 @@
 /** The form of stored bytes in Redis: version, head and body, with a checksum or encrypted. */
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { concatOwn, onEachPart } from '../../core/long-values.ts'
-import { type CooperativeTask, PAUSE, runAtOnce, runTask } from '../../core/turns.ts'
+import { type CooperativeTask, runAtOnce, runTask } from '../../core/turns.ts'
 import { hasOwnBytes } from './local-entries.ts'
 
 /**
@@ -49,8 +49,6 @@ export function createEntryCodec(encryptionKey?: Buffer): EntryCodec {
 }
 
 const NO_BODY = Buffer.alloc(0)
-/** Copying more than this takes about a millisecond. */
-const LONG_REPLY_BYTES = 4 * 1024 * 1024
 
 function* encode(format: EntryForm, name: string, head: unknown, body: Buffer): CooperativeTask<Buffer> {
   const text = Buffer.from(JSON.stringify(head))
@@ -70,8 +68,6 @@ function* decode(format: EntryForm, name: string, bytes: Buffer): CooperativeTas
   if (bytes[2] !== VERSION || bytes[3] !== format.form) return undefined
   const length = bytes.readUInt32BE(4)
   if (bytes.length !== contentAt + length + bytes.readUInt32BE(8)) return undefined
-  // The connection has copied the whole reply in this turn.
-  if (bytes.length > LONG_REPLY_BYTES) yield PAUSE
   const associated = associatedData(name, bytes.subarray(0, FIXED_BYTES))
   const [head, body] = [bytes.subarray(contentAt, contentAt + length), bytes.subarray(contentAt + length)]
   try {

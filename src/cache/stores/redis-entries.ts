@@ -1,16 +1,32 @@
 /** Stored bytes in Redis, and the checks of what another program may have written there. */
-
+import { randomUUID } from 'node:crypto'
 import type { StoredResponseInfo } from '../../core/cache.ts'
+import { concatOwn } from '../../core/long-values.ts'
 import { STORED_FIELDS, StoredForms, type StoredKind, type StoredTimes } from '../../core/stored-response.ts'
-import { isObject, isStringArray } from '../../core/values.ts'
+import { isObject, isStringArray, ownField } from '../../core/values.ts'
 import { type OnStoreEvent, redisKeys } from '../../replicas/options.ts'
-import type { BytesKey, HeldLock } from './contract.ts'
+import type { BytesKey, HeldLock, SharedParts } from './contract.ts'
 import type { DecodedEntry } from './entry-codec.ts'
 import { areEqual, type LocalEntry, storageLifetime } from './local-entries.ts'
-import { type RedisValuesOptions, writeValue } from './redis-parts.ts'
+import { createRedisParts, type RedisValuesOptions, writeValue } from './redis-parts.ts'
+
+/**
+ * A longer body is stored in parts. ioredis copies a value in one turn of the event loop, when it is written and when it was
+ * read: a value of this length in about a millisecond.
+ */
+const MAX_VALUE_BYTES = 1024 * 1024
+const NO_BODY = Buffer.alloc(0)
+
+/** The parts of a body. `id`: of this body, so that parts of two bodies are never mixed. */
+interface BodyParts {
+  readonly id: string
+  readonly count: number
+}
 
 /** Entries in Redis. Their age follows from the time that they have left, not from a wall clock. */
 export class RedisEntries {
+  /** Of snapshots too. */
+  readonly parts: SharedParts
   readonly #options: RedisValuesOptions
   /** The generation of the last entry: entries of the same one share the text, which takes 100 bytes in each of them. */
   #generation = ''
@@ -19,9 +35,10 @@ export class RedisEntries {
 
   constructor(options: RedisValuesOptions) {
     this.#options = options
+    this.parts = createRedisParts(options)
   }
 
-  /** Undefined: there is no entry, it is damaged, or Redis did not answer in time. */
+  /** Undefined: there is no entry, it is damaged or incomplete, or Redis did not answer in time. */
   async get(key: string): Promise<LocalEntry | undefined> {
     const { replica, codec, onEvent } = this.#options
     const { bodies, times, elapsed } = replica
@@ -34,7 +51,11 @@ export class RedisEntries {
     const [bytes, left] = reply.value
     if (bytes === null || left === -2) return undefined
     const decoded = await codec.decode(name, bytes)
-    const entry = decoded && decodeEntry(key, decoded)
+    const parts = partsNamedIn(decoded?.head)
+    const body = parts === undefined ? decoded?.body : await this.#readParts(key, parts)
+    // A part was evicted, or is one of a newer entry.
+    if (parts !== undefined && body === undefined) return undefined
+    const entry = decoded && body && decodeEntry(key, { head: decoded.head, body })
     if (entry === undefined) return reportCorrupt(onEvent)
     const lifetime = storageLifetime(entry.stored)
     // The edge never writes an entry that does not expire, or expires later than its own lifetime.
@@ -55,12 +76,28 @@ export class RedisEntries {
     this.#written.set(key, entry)
     try {
       const name = redisKeys.entry(key)
+      const { body } = entry.stored
+      const parts = partsOf(body)
+      if (parts !== undefined && !(await this.#writeParts(key, parts, body, until))) return false
       // A long entry takes longer to encode than a short one that replaces it.
-      const bytes = await this.#options.codec.encode(name, encodeHead(entry), entry.stored.body)
+      const bytes = await this.#options.codec.encode(name, encodeHead(entry, parts), parts ? NO_BODY : body)
       return isNewest() ? await writeValue(this.#options, name, bytes, until, { key, lock }) : true
     } finally {
       if (isNewest()) this.#written.delete(key)
     }
+  }
+
+  /** The parts take the place of those of the entry before. */
+  #writeParts(key: string, { id, count }: BodyParts, body: Buffer, until: number): Promise<boolean> {
+    const parts = Array.from({ length: count }, (_, at) =>
+      body.subarray(at * MAX_VALUE_BYTES, (at + 1) * MAX_VALUE_BYTES),
+    )
+    return this.parts.set(bodyName(key), id, parts, until - this.#options.replica.elapsed())
+  }
+
+  async #readParts(key: string, { id, count }: BodyParts): Promise<Buffer | undefined> {
+    const parts = await this.parts.get(bodyName(key), id, count, this.#options.replica.times.commandTimeout)
+    return parts && concatOwn(parts)
   }
 
   /** One command for each key: on a Redis Cluster, they are in different slots. */
@@ -79,11 +116,27 @@ function reportCorrupt(onEvent: OnStoreEvent): undefined {
 
 const IS_OF_TYPE = { number: isNumber, text: isFieldValue }
 
-/** Returns the JSON head of an entry. */
-function encodeHead({ stored, generation, epochs, tags, info }: LocalEntry): unknown {
+/** The names of snapshots, which have parts too, begin with another word. */
+function bodyName(key: string): string {
+  return `body:${key}`
+}
+
+function partsOf({ length }: Buffer): BodyParts | undefined {
+  return length > MAX_VALUE_BYTES ? { id: randomUUID(), count: Math.ceil(length / MAX_VALUE_BYTES) } : undefined
+}
+
+function partsNamedIn(head: unknown): BodyParts | undefined {
+  const parts = ownField(head, 'parts')
+  return isObject(parts) && typeof parts.id === 'string' && isNumber(parts.count)
+    ? { id: parts.id, count: parts.count }
+    : undefined
+}
+
+/** Returns the JSON head of an entry. `parts`: of its body, which is not behind the head then. */
+function encodeHead({ stored, generation, epochs, tags, info }: LocalEntry, parts: BodyParts | undefined): unknown {
   const { kind } = stored
   const fields = Object.keys(STORED_FIELDS[kind]).map((name) => [name, Reflect.get(stored, name)])
-  return { generation, epochs, tags, info, kind, fields: Object.fromEntries(fields) }
+  return { generation, epochs, tags, info, kind, fields: Object.fromEntries(fields), parts }
 }
 
 /** Returns undefined for a head of another shape. */

@@ -42,8 +42,8 @@ export async function writeValue(
 export function createRedisParts(options: RedisValuesOptions): SharedParts {
   const { replica, codec, onEvent } = options
   const { bodies, times, elapsed } = replica
-  const read = async (key: string, id: string): Promise<Buffer | undefined> => {
-    const reply = await bodies.send(times.bulkTimeout, (client) => client.getBuffer(key))
+  const read = async (key: string, id: string, ms: number): Promise<Buffer | undefined> => {
+    const reply = await bodies.send(ms, (client) => client.getBuffer(key))
     if (!reply.ok || reply.value === null) return undefined
     const decoded = await codec.decode(key, reply.value)
     if (decoded === undefined) onEvent('corrupt')
@@ -58,10 +58,10 @@ export function createRedisParts(options: RedisValuesOptions): SharedParts {
       }
       return true
     },
-    async get(name, id, count) {
+    async get(name, id, count, ms = times.bulkTimeout) {
       const parts: Buffer[] = []
       for (let at = 0; at < count; at += 1) {
-        const part = await read(partKey(name, at), id)
+        const part = await read(partKey(name, at), id, ms)
         if (part === undefined) return undefined
         parts.push(part)
       }

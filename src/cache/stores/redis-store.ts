@@ -19,7 +19,6 @@ import { LocalTier } from './local-tier.ts'
 import { fetchLockName, Locks, writeLockName } from './locks.ts'
 import { RedisEntries } from './redis-entries.ts'
 import { RedisLookups } from './redis-lookups.ts'
-import { createRedisParts } from './redis-parts.ts'
 import { ResponseIndex } from './response-index.ts'
 
 export interface RedisStoreOptions {
@@ -68,7 +67,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     this.#local = new LocalTier({ maxBytes: localBytes, elapsed: replica.elapsed, epochs: known })
     this.#entries = new RedisEntries({ replica, codec, onEvent })
     this.#lookups = new RedisLookups({ replica, epochs: this.#epochs, entries: this.#entries })
-    this.parts = createRedisParts({ replica, codec, onEvent })
+    this.parts = this.#entries.parts
     this.#index = new ResponseIndex({ replica, codec, epochs: this.#epochs })
     this.#fetchLocks = new Locks(replica, replica.bodies)
     this.#writeLocks = new Locks(replica, replica.commands)
