@@ -321,8 +321,6 @@ export interface ResponseShape {
   readonly data: 'collection' | 'object' | 'array' | 'message' | 'affected' | 'text' | 'document' | 'items'
   /** The schema of `data`, or of each element of a collection or an array (`items/schemas.json`). */
   readonly schema: SchemaName
-  /** A field that each element has besides those of the schema. */
-  readonly adds?: 'agent_id' | 'node_name'
   /** The kind of rows. Required for joined collections and for the per-agent reads that they are composed of. */
   readonly rows?: RowsOf
   /** Why a success may have status 202 instead of 200. */

@@ -112,6 +112,7 @@ export function complete<S extends Sketch>({ snapshot, storedRows, ...facts }: S
   return frozen({
     query: {},
     secret: 'none',
+    ...(facts.path.startsWith('/experimental/') && { experimental: true }),
     ...facts,
     params: Object.fromEntries(names.flatMap((name) => pairOf(name, params[name] ?? shared[name]))),
     ...(cache && { cache: { ...cache, ...(snapshot && { snapshot }), ...(storedRows && { storedRows }) } }),

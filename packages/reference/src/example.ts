@@ -137,15 +137,14 @@ const examples: Readonly<Record<string, unknown>> = recorded
 
 /** Returns the body of a successful response; `undefined` if there is none. */
 export function exampleResponse(endpoint: Endpoint): unknown {
-  const { method, path, target, response } = endpoint
+  const { method, path, target } = endpoint
   const ofOne =
     target.kind === 'severalNodes' ? target.ofNode : target.kind === 'everyNode' ? target.ofAgent : undefined
   const data = examples[`${method} ${ofOne ?? path}`]
   if (data === undefined || ofOne === undefined) return bodyOf(endpoint, data)
   const [first] = itemsOf(data)
   const rest = typeof first === 'object' ? first : { contents: first }
-  const { adds = 'node_name' } = response
-  const added = { [adds]: adds === 'agent_id' ? '001' : 'worker-1' }
+  const added = target.kind === 'everyNode' ? { agent_id: '001' } : { node_name: 'worker-1' }
   return { error: 0, data: { items: [{ ...added, ...rest }], totalItems: 1 } }
 }
 

@@ -2,7 +2,7 @@
  * Responses of the OpenAPI document: envelopes, the errors of the edge and of the manager, and the named schemas of data:
  * what the records name, and everything that these refer to.
  */
-import type { Endpoint, ResponseShape } from '../../../src/contracts/endpoint.ts'
+import type { Endpoint } from '../../../src/contracts/endpoint.ts'
 import { errorTable } from '../../../src/core/errors.ts'
 import { allCodes, edgeCodes, failureCodes, managerCodes, otherRefusals, requestCodes } from './error-codes.ts'
 import managerErrors from './manager-errors.json' with { type: 'json' }
@@ -131,7 +131,7 @@ function bodySchema(endpoint: Endpoint): Json {
 
 function dataSchema(endpoint: Endpoint): Json {
   const { response } = endpoint
-  const item = refTo(componentName(response))
+  const item = refTo(componentName(endpoint))
   if (response.data === 'array') return { type: 'array', items: item }
   if (response.data !== 'collection') return item
   return {
@@ -160,8 +160,9 @@ function dataSchema(endpoint: Endpoint): Json {
   }
 }
 
-function describeData({ response }: Endpoint): string {
-  const name = componentName(response)
+function describeData(endpoint: Endpoint): string {
+  const { response } = endpoint
+  const name = componentName(endpoint)
   if (response.data === 'collection') return `a collection of ${name}`
   return response.data === 'array' ? `a list of ${name}` : name
 }
@@ -193,14 +194,17 @@ export function hasSelect({ query }: Endpoint): boolean {
 }
 
 /** Returns the name of the component of `data`, or of an element of `data`. */
-function componentName({ schema, adds }: ResponseShape): string {
+function componentName(endpoint: Endpoint): string {
+  const { schema } = endpoint.response
+  const adds = addedFieldOf(endpoint)
   if (adds === undefined) return schema
   return `${schema}${adds === 'agent_id' ? 'OfAgent' : 'OfNode'}`
 }
 
 /** Returns the schema with all fields that a response has without `select`. */
-export function completeSchema({ schema, adds }: ResponseShape): Schema {
-  const base = schemas[schema] ?? {}
+export function completeSchema(endpoint: Endpoint): Schema {
+  const base = schemas[endpoint.response.schema] ?? {}
+  const adds = addedFieldOf(endpoint)
   return adds === undefined ? base : withField(base, adds)
 }
 
@@ -211,15 +215,18 @@ export function componentsOf(catalogue: readonly Endpoint[]): Readonly<Record<st
     components.set(name, schema)
     for (const referred of referredNames(schema)) add(referred, schemas[referred] ?? {})
   }
-  for (const { response } of catalogue) add(componentName(response), completeSchema(response))
-  for (const { response } of catalogue.filter(hasSelect)) {
-    const name = componentName(response)
-    components.set(name, selectable(completeSchema(response)))
-  }
+  for (const endpoint of catalogue) add(componentName(endpoint), completeSchema(endpoint))
+  for (const endpoint of catalogue.filter(hasSelect))
+    components.set(componentName(endpoint), selectable(completeSchema(endpoint)))
   return Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** The field that the edge adds to each item of a joined response. */
+/** Returns the field that the edge adds to each item of a joined response. */
+function addedFieldOf({ target, response }: Endpoint): keyof typeof ADDED_FIELDS | undefined {
+  if (target.kind === 'severalNodes') return 'node_name'
+  return target.kind === 'everyNode' && response.data === 'collection' ? 'agent_id' : undefined
+}
+
 const ADDED_FIELDS = {
   agent_id: schemaOf('string: The agent that the item belongs to.'),
   node_name: schemaOf('string: The node that returned the item.'),
@@ -228,7 +235,7 @@ const ADDED_FIELDS = {
 type Fields = Readonly<Record<string, Schema>>
 
 /** A value that is not an object becomes a field of one, as in `join/join-collections.ts`. */
-function withField(value: Schema, adds: NonNullable<ResponseShape['adds']>): Schema {
+function withField(value: Schema, adds: keyof typeof ADDED_FIELDS): Schema {
   const base: Schema = value.type === 'string' ? { properties: { contents: value }, required: ['contents'] } : value
   const { properties = {}, required = [] } = base as { properties?: Fields; required?: readonly string[] }
   return {

@@ -79,11 +79,6 @@ export function textOf(schema: SchemaName): ResponseShape {
   return { data: 'text', schema }
 }
 
-/** Returns the shape of the same collection over all agents: each item names its agent. */
-export function ofEachAgent(shape: ResponseShape): ResponseShape {
-  return { ...shape, adds: 'agent_id' }
-}
-
 /** A sentence for people. */
 export const message: ResponseShape = { data: 'message', schema: 'Message' }
 

@@ -11,7 +11,6 @@ import type {
   Param,
   Permission,
   ReadMethod,
-  ResponseShape,
   Tag,
   V3Endpoint,
   V3Read,
@@ -136,15 +135,11 @@ export function severalNodes(one: OneNode): V3Endpoint {
     permission,
     secret,
     target: { kind: 'severalNodes', ofNode: path },
-    response: rowsOf(response),
+    response: collectionOf(response.schema, response.rows ?? 'nodeResponses'),
     cache: policyOfJoined(cache),
     beyondSeed: true,
     ...(slow && { slow }),
   })
-}
-
-function rowsOf({ schema, rows }: ResponseShape): ResponseShape {
-  return { ...collectionOf(schema, rows ?? 'nodeResponses'), adds: 'node_name' }
 }
 
 /** Every write to any node invalidates the joined response, because its nodes are known only when it is fetched. */

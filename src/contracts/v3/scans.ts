@@ -5,16 +5,7 @@
 import type { V3Endpoint } from '../endpoint.ts'
 import { read, write } from '../record.ts'
 import { agentFilter, failingQ, filter, filters, hiddenQ, hiddenSelect, list, q, select } from '../schemas/params.ts'
-import {
-  agentOwner,
-  allAgents,
-  cacheIn,
-  collectionOf,
-  everyNode,
-  ofAgent,
-  ofEachAgent,
-  scanTimes,
-} from '../schemas/shared.ts'
+import { agentOwner, allAgents, cacheIn, collectionOf, everyNode, ofAgent, scanTimes } from '../schemas/shared.ts'
 
 const section = 'Rootcheck, syscheck, SCA'
 const ofOne = { section, target: agentOwner } as const
@@ -29,7 +20,7 @@ type Scan = 'syscheck' | 'rootcheck'
 
 /** Returns the records that clear the results of a scan, and that start one. `other`: the scan that it starts too. */
 function writesOf(scan: Scan, other: Scan): readonly V3Endpoint[] {
-  const isExperimental = scan === 'syscheck'
+  const pathOfAll = scan === 'syscheck' ? '/experimental/syscheck' : '/rootcheck'
   const clearing = { permission: `${scan}:clear` } as const
   const running = { permission: `${scan}:run` } as const
   return [
@@ -38,11 +29,10 @@ function writesOf(scan: Scan, other: Scan): readonly V3Endpoint[] {
       ...clearing,
       invalidates: [`${scan}:{agent_id}`],
     }),
-    write('DELETE', isExperimental ? '/experimental/syscheck' : '/rootcheck', `Clear the ${scan} data of all agents`, {
+    write('DELETE', pathOfAll, `Clear the ${scan} data of all agents`, {
       ...ofAll,
       ...clearing,
       invalidates: [`${scan}:*`],
-      ...(isExperimental && { experimental: true }),
     }),
     write('PUT', `/${scan}`, 'Scan all agents', { ...ofAll, ...running, invalidates: [`${scan}:*`, `${other}:*`] }),
     write('PUT', `/${scan}/:agent_id`, 'Scan an agent', {
@@ -187,9 +177,8 @@ export const ciscat: readonly V3Endpoint[] = [
     ...both,
     query: { ...list, q: hiddenQ, agent_id: agentFilter, ...resultFilters, select },
     target: allAgents('/ciscat/:agent_id/results'),
-    response: ofEachAgent(collectionOf('CiscatResult', 'ciscat')),
+    response: collectionOf('CiscatResult', 'ciscat'),
     cache: cacheIn('ciscat', 'collection:ciscat'),
     snapshot: 'ciscat',
-    experimental: true,
   }),
 ]

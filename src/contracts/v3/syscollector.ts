@@ -1,7 +1,7 @@
 import type { Param, V3Endpoint } from '../endpoint.ts'
 import { read } from '../record.ts'
 import { agentFilter, filter, hiddenQ, list, select } from '../schemas/params.ts'
-import { agentOwner, allAgents, cacheIn, collectionOf, objectOf, ofAgent, ofEachAgent } from '../schemas/shared.ts'
+import { agentOwner, allAgents, cacheIn, collectionOf, objectOf, ofAgent } from '../schemas/shared.ts'
 import type { FieldRule, ParamRule, RowRule, Translation } from '../translations/translation.ts'
 import {
   type Inventory,
@@ -58,10 +58,9 @@ function ofAllAgents(kind: InventoryKind): V3Endpoint {
     query: queryOf(inventory, 'all'),
     target: allAgents(`/syscollector/:agent_id/${kind}`),
     translation: inventoryOfAllAgents(kind),
-    response: ofEachAgent(collectionOf(schema, kind)),
+    response: collectionOf(schema, kind),
     cache: cacheIn('syscollector', 'collection:syscollector'),
     snapshot: kind,
-    experimental: true,
     ...(hidden && { beyondSeed: true }),
   })
 }

@@ -21,7 +21,7 @@ const ofOne = {
   target: master('agentOwner'),
   cache: cacheIn('syscollector', 'syscollector:{agent_id}', 'syscollector:*'),
 } as const
-const ofMany = { section: 'Experimental', experimental: true, target: master('several') } as const
+const ofMany = { section: 'Experimental', target: master('several') } as const
 const storedRows = 'agentPages'
 
 export const experimental: readonly V4Endpoint[] = [

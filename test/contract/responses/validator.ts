@@ -57,7 +57,7 @@ function missing({ endpoint, url }: Answer, body: unknown): readonly string[] {
   const { error, data } = body as { readonly error: unknown; readonly data: unknown }
   if (error !== 0 || data === undefined || !hasSelect(endpoint) || /[?&](?:select|fields)=/.test(url)) return []
   const items = endpoint.response.data === 'collection' ? (data as { readonly items: unknown[] }).items : [data]
-  return items.flatMap((item) => check(completeSchema(endpoint.response), item))
+  return items.flatMap((item) => check(completeSchema(endpoint), item))
 }
 
 function check(schema: object, value: unknown): readonly string[] {

@@ -53,7 +53,6 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
   'a path without its slash': [changed({ path: 'things' }), /does not begin with a slash; write \/things/],
   'a path that ends with a slash': [changed({ path: '/things/' }), /ends with a slash; remove it/],
   'an empty segment': [changed({ path: '/a//b' }), /empty segment; remove/],
-  'an experimental path that is not marked': [changed({ path: '/experimental/x' }), /set experimental/],
   'a duplicate route': [[good, { ...good, path: '/THINGS' }], /the route is the same as GET \/things; remove/],
   'a route with two names for its parameter': [
     [

@@ -61,7 +61,6 @@ const all: ReadEndpoint = read<string>('/experimental/x', 's', {
   translation,
   response: collectionOf('Agent', 'os'),
   cache: cacheIn('syscollector', 'collection:syscollector'),
-  experimental: true,
 })
 const restart: WriteEndpoint = write<string>('PUT', '/cluster/:node_id/restart', 's', {
   ...common,

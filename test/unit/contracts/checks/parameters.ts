@@ -8,15 +8,11 @@ const FLAGS = ['pretty', 'wait_for_complete']
 /** The first names in the list of error 604; filters follow, and `select` is last. */
 const FIRST_NAMES = ['offset', 'limit', 'sort', 'search', 'q']
 
-export const checkPath: Check = ({ path, experimental }) =>
+export const checkPath: Check = ({ path }) =>
   faults(
     [!path.startsWith('/'), `the path does not begin with a slash; write /${path}`],
     [path.length > 1 && path.endsWith('/'), 'the path ends with a slash; remove it, the router accepts both forms'],
     [path.includes('//'), 'the path has an empty segment; remove one of the slashes'],
-    [
-      path.startsWith('/experimental/') !== (experimental === true),
-      'experimental endpoints and no others are under /experimental/; move it or set experimental',
-    ],
   )
 
 export const checkNames: Check = (record) => {
