@@ -16,7 +16,7 @@ import type {
 } from '../core/node-call.ts'
 import { describeFailure, isAnswered, isHeldBack } from '../core/node-faults.ts'
 import { PROBLEM_TYPE } from '../core/origins.ts'
-import { type NameAndPassword, ownField } from '../core/values.ts'
+import { ownField } from '../core/values.ts'
 import { dataIn } from '../layouts/dialect.ts'
 import { bodyOf, layoutRules, shortBodyOf } from '../layouts/layout-rules.ts'
 import type { Send } from './call.ts'
@@ -109,14 +109,7 @@ export function probeExecution(send: Send, node: string, release: string | undef
 
 type View = Pick<ClusterView, 'layoutOf'>
 
-interface VersionCall {
-  readonly node: string
-  /** Milliseconds. */
-  readonly timeout: number
-  readonly caller: string
-  readonly credentials?: NameAndPassword
-  readonly anyToken?: true
-}
+type VersionCall = Pick<OwnCall, 'node' | 'timeout' | 'caller' | 'credentials' | 'anyToken'>
 
 /** Calls a node for its version, to check that it is reachable and accepts the credentials. */
 export function callVersion(
@@ -127,10 +120,9 @@ export function callVersion(
 }
 
 /** Returns the cheapest read that every account may send. */
-export function createVersionCall({ view }: { readonly view: View }, { credentials, ...call }: VersionCall): NodeCall {
+export function createVersionCall({ view }: { readonly view: View }, call: VersionCall): NodeCall {
   const path = layoutRules[view.layoutOf(call.node) ?? 'v3'].versionPath
-  const version = { ...call, path, endpoint: `GET ${path}`, requestId: 'credentials' }
-  return createOwnCall({ ...version, ...(credentials && { credentials }) })
+  return createOwnCall({ ...call, path, endpoint: `GET ${path}`, requestId: 'credentials' })
 }
 
 /** `timeout` in milliseconds. */
