@@ -2,24 +2,14 @@
 import type { LocalState } from '../core/cache.ts'
 import type { NodeContribution } from '../core/events.ts'
 import type { NodeStateName } from '../core/node-faults.ts'
+import type { NodeLoad, PeerContact } from '../core/node-load.ts'
 
 /** A node as this replica sees it. Latencies and counts of calls cover the last five minutes. */
-export interface NodeSummary {
-  readonly name: string
-  readonly type: 'master' | 'worker'
+export interface NodeSummary extends NodeLoad {
   readonly state: NodeStateName
   readonly version?: string
   /** The layout of its API. Absent: not recognised yet, or the node has no address. */
   readonly layout?: 'v3' | 'v4'
-  /** Calls of this replica. */
-  readonly inFlight: number
-  /** Concurrent calls of all replicas together. */
-  readonly limit: number
-  /** Slots of the limit that this replica may use now. */
-  readonly slots: number
-  readonly queue: number
-  /** Calls of the last minute by all replicas, and how many the node answers. Absent: the node has no limit. */
-  readonly budget?: { readonly used: number; readonly limit: number }
   readonly p50?: number
   readonly p99?: number
   /** Calls that were sent. */
@@ -55,20 +45,14 @@ export type NodePart = NodeContribution
 /** `lastFailure` only of a node that is not up. */
 export type ReportedNode = Pick<NodeSummary, 'name' | 'state' | 'inFlight' | 'limit' | 'lastFailure'>
 
-export interface ReplicaSummary {
+export interface ReplicaSummary extends PeerContact {
   readonly name: string
   readonly version: string
-  /** Time since the replica's last report. */
-  readonly ago: number
   readonly ready: boolean
   /** It is being stopped. Absent: it is not, or its version does not report it. */
   readonly draining?: boolean
   /** How far its clock is ahead of that of this replica. Absent: the version of the replica does not report it. */
   readonly clockAhead?: number
-  /** Nodes whose latest call failed, with the time between that call and the report. */
-  readonly failing?: readonly { readonly node: string; readonly ago: number }[]
-  /** The same of the nodes that answered their latest call. Absent: the version of the replica does not report it. */
-  readonly answered?: readonly { readonly node: string; readonly ago: number }[]
   readonly rates: Rates
   /** Its local tier. Absent: it stores nothing, or its version does not report it. */
   readonly local?: LocalState

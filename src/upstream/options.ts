@@ -9,6 +9,7 @@ import type { Drain, DrainState, SharedDrains } from '../core/drains.ts'
 import type { LayoutChange, NodeCallEvent } from '../core/events.ts'
 import type { Layout, SharedSlots } from '../core/node-call.ts'
 import type { NodeFault } from '../core/node-faults.ts'
+import type { NodeLoad, PeerContact } from '../core/node-load.ts'
 import { systemClock } from '../core/timing.ts'
 
 export interface NodeSetting {
@@ -155,23 +156,13 @@ export interface ClusterOptions {
   readonly clock?: () => number
 }
 
-export interface NodeStatus {
-  readonly name: string
-  readonly type: 'master' | 'worker'
+export interface NodeStatus extends NodeLoad {
   /** Whether the settings name an address of the node. */
   readonly addressed: boolean
   /** Whether the master's latest list contains the node; absent without a list. */
   readonly listed?: boolean
   /** Absent: not recognised yet. */
   readonly layout?: Layout
-  readonly inFlight: number
-  /** Current limit of concurrent calls of all replicas. */
-  readonly limit: number
-  /** Slots of the limit that this replica may use now. */
-  readonly slots: number
-  readonly queue: number
-  /** Calls of the last minute, of all replicas, and the limit. Absent: the node has no limit. */
-  readonly budget?: { readonly used: number; readonly limit: number }
   /** Set while the node is drained for maintenance. */
   readonly drain?: Drain
   /** Milliseconds until the next probe of an ejected node. */
@@ -182,22 +173,6 @@ export interface NodeStatus {
   readonly cutOffFor?: number
   /** `at`: milliseconds since 1970. */
   readonly lastFailure?: { readonly fault: NodeFault; readonly detail: string; readonly at: number }
-}
-
-/** What a replica reports to the others about its contact with the nodes. */
-export interface PeerContact {
-  /** Milliseconds since the report. */
-  readonly ago: number
-  /** Nodes whose latest call failed, with the milliseconds between that call and the report. */
-  readonly failing?: readonly LatestCall[]
-  /** The same of the nodes that answered their latest call. Absent: the version of the replica does not report it. */
-  readonly answered?: readonly LatestCall[]
-}
-
-/** The latest call of a replica to a node, which ended `ago` milliseconds before. */
-export interface LatestCall {
-  readonly node: string
-  readonly ago: number
 }
 
 const CONTACT_TIMES: ContactTimes = {

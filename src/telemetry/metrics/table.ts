@@ -17,6 +17,7 @@ import {
   wasSent,
 } from '../../core/events.ts'
 import { faultRules, type NodeFault } from '../../core/node-faults.ts'
+import type { NodeLoad } from '../../core/node-load.ts'
 import type { CertificateState, ReloadStatus } from '../../core/settings.ts'
 import { durationsOf, REQUEST_SECONDS, type RequestCell, type RequestCounts } from '../events.ts'
 import type { HistogramCounts, LabelValue } from './read-histogram.ts'
@@ -54,15 +55,7 @@ export interface MetricsSources {
   spans?(): { readonly sent: number; readonly dropped: number }
 }
 
-interface NodeSample {
-  readonly name: string
-  readonly type: 'master' | 'worker'
-  readonly inFlight: number
-  readonly limit: number
-  readonly slots: number
-  readonly queue: number
-  /** Calls of the last minute by all replicas, and how many the node answers. Absent: the node has no limit. */
-  readonly budget?: { readonly used: number; readonly limit: number }
+interface NodeSample extends NodeLoad {
   /** Absent: calls may be sent to the node unless it `isFull`. */
   readonly ejectedFor?: number
   readonly isFull: boolean

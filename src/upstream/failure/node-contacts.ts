@@ -4,8 +4,9 @@
  * operator has drained them.
  */
 import type { CallNode, ClusterView } from '../../core/node-call.ts'
+import type { LatestCall, PeerContact } from '../../core/node-load.ts'
 import type { DrainedNodes } from '../drains.ts'
-import type { ContactTimes, LatestCall, PeerContact } from '../options.ts'
+import type { ContactTimes } from '../options.ts'
 import { callVersion } from '../probes.ts'
 import type { NodeContact } from './evidence.ts'
 import type { NodeHealth } from './health.ts'

@@ -5,9 +5,9 @@
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import type { CallNode } from '../../../src/core/node-call.ts'
+import type { PeerContact } from '../../../src/core/node-load.ts'
 import { NodeHealth } from '../../../src/upstream/failure/health.ts'
 import { NodeContacts } from '../../../src/upstream/failure/node-contacts.ts'
-import type { PeerContact } from '../../../src/upstream/options.ts'
 import { clusterSettings, get } from './fake-node.ts'
 
 const STEP_MS = 500
