@@ -2,7 +2,7 @@
 import { startRedis } from '../../../support/redis.ts'
 import { headers, startEdgeProcess } from '../edge-process.ts'
 import { type Call, type Sample, startSteadyLoad } from '../load.ts'
-import { effect, type FaultPromise, figure, none } from '../promise.ts'
+import { effect, type FaultPromise, figure, NotRun, none } from '../promise.ts'
 import { IN_FLIGHT, MOST_CALLS, NODE_MS, QUEUE, startSmall, verifyOrShed } from '../small-edges.ts'
 import { startNodeUpstream } from '../upstream.ts'
 
@@ -51,6 +51,8 @@ const coldStart: FaultPromise = {
 const SHED_FLIGHT = 4
 /** Each reads one agent every two seconds. Reads of one address that follow each other without a pause are bulk. */
 const PEOPLE = 90
+/** If the edge or the node had no processor for more of the time, the load was more than three times the capacity. */
+const MAX_STARVED_SHARE = 0.3
 
 const shedOrder: FaultPromise = {
   id: 'R25',
@@ -78,17 +80,26 @@ const shedOrder: FaultPromise = {
       }
       return { ...call, kind: 'bulk', path: `/experimental/syscollector/os?limit=500&offset=${at % 50}` }
     }
+    const meter = context.meter(upstream, edge)
     const load = startSteadyLoad({ rate: 3 * capacity, draw })
     load.phase('all')
+    const began = performance.now()
     const probes: number[] = []
     for (const until = performance.now() + context.duration(30_000, 4000); performance.now() < until; await wait(100))
       probes.push(await edge.readiness())
+    const ended = performance.now()
     const { all } = await load.stop()
     const sheds = (kind: string) => all?.of(kind).samples.filter(isShedSample) ?? []
     const served = (kind: string) => 1 - sheds(kind).length / Math.max(1, all?.of(kind).requests ?? 0)
     const percent = (kind: string) => `${(100 * served(kind)).toFixed(1)} %`
     // On a machine whose cores are busy, the edge itself is slower than the node.
     const least = context.allowance > 0 ? 0.3 : 0.7
+    const starved = meter.within(began, ended) / (ended - began)
+    const isStarved = !context.planted && context.allowance === 0 && starved > MAX_STARVED_SHARE
+    if (isStarved && served('interactive') < least)
+      throw new NotRun(
+        `the processes had no processor for ${(100 * starved).toFixed(0)} % of the time, and ${percent('interactive')} of the interactive reads were served`,
+      )
     return [
       effect('shed bulk reads', sheds('bulk').length, sheds('bulk').length > 0),
       none(`failures of ${all?.requests} requests`, all?.failures ?? []),
