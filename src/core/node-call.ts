@@ -25,8 +25,10 @@ export const PAUSE_MS = 500
 export interface ClientFlow {
   readonly party: string
   readonly name: number | string
-  /** The party has had requests of this kind waiting for long. */
+  /** The party has had requests of this kind waiting for long, and the connection is not sparse. */
   readonly isBulk?: boolean
+  /** To be called when a call is refused because of too many others. `retryAfter`: seconds. */
+  refuse?(retryAfter: number): void
 }
 
 /** One call to one node. The node is given by its name, never by its address. */

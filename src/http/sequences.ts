@@ -1,47 +1,33 @@
-/** Who always has a request waiting, by the requests of one kind that need a node (`docs/queueing.md`). */
+/** Who always has a request waiting, by the requests that need a node (`docs/queueing.md`). */
 import { type ClientFlow, PAUSE_MS } from '../core/node-call.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { EdgeRequest } from '../core/request.ts'
 
 /** More than a page of a dashboard takes. */
 const BULK_AFTER_MS = 5000
+/** A connection is sparse while its busy share is lower. A new one begins with it: what it does next decides. */
+const BUSY_SHARE = 0.75
+/** Of the busy share. */
+const HALF_LIFE_MS = 10_000
 
-/** Requests of one kind of a party that need a node, with pauses of less than `PAUSE_MS`. */
+/** Requests of a party that need a node, of one kind or on one connection, with pauses of less than `PAUSE_MS` since `since`. */
 interface Sequence {
-  readonly since: number
+  since: number
+  /** At `since`: the part of the time that was no pause, as a moving average. */
+  busyShare: number
   requests: number
+  /** Later than now: a client was asked to come back then. */
   idleSince: number
 }
 
-/** The flow of a request. Whether it is bulk is read when the request needs a slot: it may have waited for others before. */
-class RequestFlow implements ClientFlow {
-  readonly party: string
-  readonly name: number | string
-  readonly #sequence: Sequence
-  readonly #clock: () => number
-
-  constructor(party: string, name: number | string, sequence: Sequence, clock: () => number) {
-    this.party = party
-    this.name = name
-    this.#sequence = sequence
-    this.#clock = clock
-  }
-
-  /** Whether the requests have followed each other for long. */
-  get isBulk(): boolean {
-    return this.#clock() - this.#sequence.since >= BULK_AFTER_MS
-  }
-
-  end(): void {
-    this.#sequence.requests -= 1
-    this.#sequence.idleSince = this.#clock()
-  }
+interface RequestFlow extends ClientFlow {
+  end(): void
 }
 
 /**
- * The sequences of all parties. Connections do not show who is bulk: one of a pool has requests of many people, and some
- * clients open one for each request. But bulk requests of a kind take turns by connection: a person on a lasting connection
- * comes before connections that have used more.
+ * The sequences of all parties. A busy connection does not show who is bulk: one of a pool has requests of many people, and some
+ * clients open one for each request. But a sparse one is not bulk, whatever others of its party read. Bulk requests of a kind
+ * take turns by connection.
  */
 export class Sequences {
   readonly #latest = new RecentlyUsed<Sequence>(MAX_IN_USE)
@@ -53,17 +39,52 @@ export class Sequences {
 
   /** Begins a request. `connection`: absent: the request is the first one of its connection. */
   begin(party: string, kind: string, connection: number | undefined): RequestFlow {
+    const now = this.#clock
+    const ofKind = this.#begin(`${party} ${kind}`)
+    const ofConnection = connection === undefined ? undefined : this.#begin(`${party} ${connection}`)
+    const isSparse = () => ofConnection !== undefined && busyShareOf(ofConnection, now()) < BUSY_SHARE
+    // The flow is read when the request needs a slot: the request may have waited for others before.
+    return {
+      party,
+      get name() {
+        return ((isSparse() || this.isBulk) && connection) || kind
+      },
+      get isBulk() {
+        return now() - ofKind.since >= BULK_AFTER_MS && !isSparse()
+      },
+      refuse(retryAfter) {
+        if (ofConnection !== undefined) ofConnection.idleSince = now() + 1000 * retryAfter
+      },
+      end() {
+        for (const sequence of ofConnection === undefined ? [ofKind] : [ofKind, ofConnection]) {
+          sequence.requests -= 1
+          sequence.idleSince = Math.max(sequence.idleSince, now())
+        }
+      },
+    }
+  }
+
+  #begin(name: string): Sequence {
     const now = this.#clock()
-    const name = `${party} ${kind}`
-    let sequence = this.#latest.get(name)
-    if (sequence === undefined || (sequence.requests === 0 && now - sequence.idleSince >= PAUSE_MS)) {
-      sequence = { since: now, requests: 0, idleSince: 0 }
-      this.#latest.set(name, sequence)
+    const known = this.#latest.get(name)
+    const sequence = known ?? { since: now, busyShare: BUSY_SHARE, requests: 0, idleSince: now }
+    if (known === undefined) this.#latest.set(name, sequence)
+    const { requests, idleSince } = sequence
+    if (requests === 0 && now - idleSince >= PAUSE_MS) {
+      sequence.busyShare = busyShareOf(sequence, idleSince) * weightAfter(now - idleSince)
+      sequence.since = now
     }
     sequence.requests += 1
-    const isBulk = now - sequence.since >= BULK_AFTER_MS
-    return new RequestFlow(party, (isBulk && connection) || kind, sequence, this.#clock)
+    return sequence
   }
+}
+
+function busyShareOf({ since, busyShare }: Sequence, now: number): number {
+  return 1 - (1 - busyShare) * weightAfter(now - since)
+}
+
+function weightAfter(ms: number): number {
+  return 0.5 ** (ms / HALF_LIFE_MS)
 }
 
 export type KindParts = Pick<EdgeRequest, 'endpoint' | 'params' | 'query'>

@@ -54,7 +54,10 @@ export class ConcurrencyLimiter {
     const entered = this.#enter(call)
     const result = await this.#acquire(entered, deadline)
     if (result.ok) return result
-    if (result.fault === 'overloaded') this.#parts.flows.reject(entered, this.expectedTime(call.endpoint))
+    if (result.fault === 'overloaded') {
+      this.#parts.flows.reject(entered, this.expectedTime(call.endpoint))
+      call.flow?.refuse?.(result.retryAfter)
+    }
     this.#leave(call, entered, 0)
     // Queued calls of the flow may be bulk now, and late.
     if (isBulkFlow(entered.flow)) this.#startQueued()

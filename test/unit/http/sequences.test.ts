@@ -1,5 +1,7 @@
 /** A client that always has a request waiting is bulk, and people who read other things are not, whatever their connections. */
+import { assert, integer, property } from 'fast-check'
 import t from 'tap'
+import { PAUSE_MS } from '../../../src/core/node-call.ts'
 import { kindOf, Sequences } from '../../../src/http/sequences.ts'
 import { edgeRequest } from '../../support/edge-requests.ts'
 
@@ -81,6 +83,70 @@ t.test('bulk requests of a kind take turns by connection, others by kind', (t) =
   t.equal(name(1), name(2))
   now = 5000
   t.not(name(1), name(2))
+  t.end()
+})
+
+interface Client {
+  readonly takes: number
+  /** After the answer, and after the seconds of `Retry-After`. */
+  readonly pause: number
+  readonly retryAfter?: number
+}
+
+/** Returns which requests of a client are bulk, beside a script of its party that always has one of the same kind waiting. */
+function bulkBesideScript({ takes, pause, retryAfter = 0 }: Client): readonly boolean[] {
+  let now = 0
+  const sequences = new Sequences(() => now)
+  sequences.begin('ann', '/agents', 1)
+  now = 5000
+  return Array.from({ length: 20 }, () => {
+    const flow = sequences.begin('ann', '/agents', 2)
+    const { isBulk = false } = flow
+    now += takes
+    if (retryAfter > 0) flow.refuse?.(retryAfter)
+    flow.end()
+    now += 1000 * retryAfter + pause
+    return isBulk
+  })
+}
+
+const takes = integer({ min: 1, max: 10_000 })
+const shortPause = integer({ min: 0, max: PAUSE_MS - 1 })
+
+t.test('a connection that pauses for as long as its requests take is sparse: only its first one is bulk', (t) => {
+  const thinks = integer({ min: 0, max: 10_000 })
+  const isNotBulk = property(takes, thinks, (takes, more) => {
+    const [first, ...later] = bulkBesideScript({ takes, pause: Math.max(takes, PAUSE_MS) + more })
+    return first === true && !later.includes(true)
+  })
+  void assert(isNotBulk)
+  t.end()
+})
+
+t.test('a connection without pauses is bulk, also if its requests are refused and it obeys Retry-After', (t) => {
+  const isBulk = property(takes, shortPause, integer({ min: 0, max: 240 }), (takes, pause, retryAfter) => {
+    return !bulkBesideScript({ takes, pause, retryAfter }).includes(false)
+  })
+  void assert(isBulk)
+  t.end()
+})
+
+t.test('a sparse connection is a flow of its own, and bulk once its requests follow each other again', (t) => {
+  let now = 0
+  const sequences = new Sequences(() => now)
+  const script = sequences.begin('ann', '/agents', 1)
+  sequences.begin('ann', '/rules', 2).end()
+  now = 10_000
+  const flow = sequences.begin('ann', '/agents', 2)
+  t.match(
+    [script, flow],
+    [
+      { name: 1, isBulk: true },
+      { name: 2, isBulk: false },
+    ],
+  )
+  now = 30_000
+  t.ok(flow.isBulk)
   t.end()
 })
 

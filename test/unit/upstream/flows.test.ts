@@ -268,3 +268,15 @@ t.test('in a full queue, of flows with equally many calls a walk gives way befor
   t.equal(queue.findDisplaceable(next)?.flow, walks[1])
   t.end()
 })
+
+t.test('the flow of a call that is rejected because of others gets its Retry-After', async (t) => {
+  const hints: number[] = []
+  const flow = { ...flowOf('ann 10.0.0.1 1'), refuse: (seconds: number) => hints.push(seconds) }
+  const calls = Array.from({ length: 3 }, (_, at) => ({ ...callOf('ann', 1, at), flow }))
+  const { results } = await run(calls, { inFlight: 1, queue: 1 })
+  t.same(
+    hints,
+    results.flatMap(({ acquisition }) => (acquisition.ok ? [] : [acquisition.retryAfter])),
+  )
+  t.equal(hints.length, 1)
+})
