@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 
 /** What release 5.0 has that is new, changed, the same, or gone since 4.14. */
-const FACTS_OF_RELEASE_5 = new URL('../data/v5-operations.yaml', import.meta.url)
+export const FACTS_OF_RELEASE_5 = new URL('../data/v5-operations.yaml', import.meta.url)
 export const FACTS = new URL('../data/v4-endpoints.yaml', import.meta.url)
 
 /** A value in plain words: the type, its limits and its default. */

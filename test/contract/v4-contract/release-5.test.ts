@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { v4Contract } from '../../../src/contracts/v4/index.ts'
 import type { Described } from './description.ts'
-import { operationsOfRelease5 } from './description.ts'
+import { FACTS_OF_RELEASE_5, operationsOfRelease5 } from './description.ts'
 import type { ContractExchange } from './exchanges.ts'
 import { isIn, nameOf, plainRecord } from './plain-record.ts'
 
@@ -18,7 +18,7 @@ const ofRelease5 = [...records].filter(([, { releases }]) => isIn(releases, 'rel
 t.test('release 5.0 has these operations and no others', async (t) => {
   const names = ofRelease5.map(([name]) => name).sort()
   t.strictSame(names, [...described.map(({ endpoint }) => endpoint), ...unchanged].sort())
-  t.equal(names.length, 94)
+  t.match(readFileSync(FACTS_OF_RELEASE_5, 'utf8').slice(0, 800), `# 5.0 has ${names.length} operations:`)
 })
 
 t.test('what is gone was in releases 4, the last one included', async (t) => {
