@@ -53,19 +53,19 @@ export type ShareRead = (call: NodeCall, read: NamedRead) => Promise<NodeResult>
 export interface DialectTools {
   readonly call: CallNode
   /** As `call`, for reads whose responses may be stored ones. Absent: all are sent. */
-  readonly read?: ShareRead
+  readonly read?: ShareRead | undefined
   /** Milliseconds for all calls together; `undefined`: no limit. */
   readonly timeout: number | undefined
   readonly master: string
   readonly view: Pick<ClusterView, 'nodes' | 'waitForReads' | 'versions' | 'releaseOf'>
   /** Calls that a node answers in a minute, of all clients; 0: no limit. Absent: the default of its layout. */
-  readonly perMinute?: number
+  readonly perMinute?: number | undefined
   /** Agents of a collection that the edge reads in the background (`cluster.limits.agentsPerCollection`). Absent: all. */
-  readonly agentsPerCollection?: number
+  readonly agentsPerCollection?: number | undefined
   /** What the v4 contract does better than the bare API (`cluster.guards`). Absent: nothing. */
-  readonly guards?: CallGuards
+  readonly guards?: CallGuards | undefined
   /** For plans that wait for the node. Absent: {@link pause}. */
-  readonly pause?: typeof pause
+  readonly pause?: typeof pause | undefined
 }
 
 /** Resolves after the time in milliseconds. With a signal, rejects with its reason as soon as it is aborted. */

@@ -32,7 +32,7 @@ export async function callCandidates(
   read?: ShareRead,
   latest = performance.now() + timeLimitOf(request, options.limits()),
 ): Promise<Answer> {
-  const { view } = options
+  const { view, call, guards, pause } = options
   const limits = options.limits()
   const deadline = request.kind === 'read' ? Math.min(latest, request.deadline) : latest
   let first: NodeFailure | undefined
@@ -43,7 +43,19 @@ export async function callCandidates(
     // A worker that hangs must leave time for the master.
     const time = candidate.relievesMaster ? remaining / 2 : remaining
     const timeout = request.waitForComplete ? undefined : time
-    const tools = { ...options, ...limits, timeout, master: view.master().name, ...(read && { read }) }
+    // Written out: to spread options and limits for each call takes several times as long.
+    const { perMinute, agentsPerCollection } = limits
+    const tools = {
+      call,
+      view,
+      guards,
+      pause,
+      perMinute,
+      agentsPerCollection,
+      timeout,
+      master: view.master().name,
+      read,
+    }
     const asking = askCandidate(request, candidate, view, tools)
     const result = await asking.catch((error: unknown) => {
       if (isWithOthers(error, request, candidate, options)) return undefined

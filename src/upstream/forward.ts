@@ -39,7 +39,7 @@ export function forward(options: ForwardOptions): Handler {
         const result = await (isAnswered ? resultOfNoted(noted, one) : options.call(one))
         if (noted && !isAnswered) note(noted, one, result)
         if (result.ok) age = Math.max(age, result.response.age ?? 0)
-        return withoutClusterKey(result, one, request, { ...options, call })
+        return withoutClusterKey(result, one, request, { call, view: options.view })
       }
       const read: ShareRead | undefined =
         shared &&
