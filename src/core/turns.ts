@@ -56,10 +56,11 @@ export function isTurnOver(): boolean {
 
 /** As `isTurnOver`, but reads the clock on each call: for long steps. */
 export function isTurnOverNow(): boolean {
-  return !hasTime(0)
+  return !hasTime()
 }
 
-function hasTime(ms: number): boolean {
+/** Whether this turn has time for `ms` milliseconds of work. The first question of a turn is its begin. */
+export function hasTime(ms = 0): boolean {
   const now = performance.now()
   if (begin !== undefined) return Math.max(expected, now - begin) + ms <= MS_PER_TURN
   begin = now

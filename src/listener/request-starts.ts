@@ -3,7 +3,7 @@
  * turns, in their order: until then, a request costs only what Node needs to parse it.
  */
 import { TurnQueue } from '../core/turn-queue.ts'
-import { isTurnOverNow } from '../core/turns.ts'
+import { hasTime } from '../core/turns.ts'
 
 /** A step until the first wait of a request takes some hundredths of a millisecond, and at most some tenths. */
 const LATER_STARTS_PER_TURN = 16
@@ -12,7 +12,7 @@ const later = new TurnQueue<() => void>(LATER_STARTS_PER_TURN, (start) => start(
 
 /** Whether a request that arrives may start in this turn. Otherwise it is to be started by `startLater`. */
 export function mayStartNow(): boolean {
-  return later.isEmpty && !isTurnOverNow()
+  return later.isEmpty && hasTime()
 }
 
 /** Calls `start` in a later turn, behind all that wait already. */
