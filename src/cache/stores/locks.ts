@@ -2,6 +2,7 @@
 
 import { createHash, randomUUID } from 'node:crypto'
 import { EventEmitter } from 'node:events'
+import { growingLru } from '../../core/recently-used.ts'
 import type { TagEpochs } from '../../core/stored-response.ts'
 import type { RedisConnection } from '../../replicas/connection.ts'
 import { redisChannels, redisKeys } from '../../replicas/options.ts'
@@ -23,6 +24,9 @@ return 1`)
 /** Upper limit of the pause between two checks whether a lock still exists, in milliseconds. */
 const MAX_CHECK_INTERVAL_MS = 500
 
+/** More than are released within the time limits of a stall. While a part of a Redis Cluster fails, no release there is confirmed. */
+const MAX_UNCONFIRMED = 1_000
+
 /** Replies of PTTL: the key does not expire, or there is none. */
 const ENDLESS = -1
 const MISSING = -2
@@ -37,7 +41,7 @@ export class Locks {
   readonly #releases = new EventEmitter().setMaxListeners(0)
   readonly #renewals = new Set<NodeJS.Timeout>()
   /** The names of locks whose release Redis has not confirmed, by token. */
-  readonly #unconfirmed = new Map<string, string>()
+  readonly #unconfirmed = growingLru<string, string>(MAX_UNCONFIRMED)
 
   /** `connection`: of the commands of these locks. */
   constructor(replica: RedisReplica, connection: RedisConnection) {
@@ -113,7 +117,7 @@ export class Locks {
   }
 
   /**
-   * A Redis that stalled carries out what it received before, if the connection has been closed meanwhile only a part of it: it
+   * A Redis that stalled carries out what it had received. If the connection was closed meanwhile, it carries out a part only: it
    * may take a lock and drop the release behind it.
    */
   #releaseUnconfirmed(): void {

@@ -1,5 +1,8 @@
 /** Redis may carry out commands long after their time limits. What it takes then must not hold up later requests. */
 import t from 'tap'
+import { Locks } from '../../../../src/cache/stores/locks.ts'
+import type { RedisConnection } from '../../../../src/replicas/connection.ts'
+import type { RedisReplica } from '../../../../src/replicas/replica.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { entry, epochsOf } from './contract.ts'
@@ -26,4 +29,32 @@ t.test('a fetch lock that Redis takes after a stall, without its release, is rel
   server.resume()
   await eventually(() => events.includes('reachable'))
   await eventually(async () => (await other.acquireFetchLock('k', epochs, LEASE_MS)).held)
+})
+
+t.test('releases that Redis never confirms are a bounded number with each heartbeat', async (t) => {
+  const beats: (() => void)[] = []
+  let releases = 0
+  const failed = { ok: false, error: 'CLUSTERDOWN' } as const
+  const connection = {
+    send: async () => failed,
+    runScript: async () => {
+      releases += 1
+      return failed
+    },
+  }
+  const locks = new Locks(
+    {
+      contact: { isTrusted: true, isUp: true, reportReply: () => undefined },
+      times: { commandTimeout: 100, bulkTimeout: 100 },
+      heartbeat: { onBeat: (listener: () => void) => void beats.push(listener) },
+    } as unknown as RedisReplica,
+    connection as unknown as RedisConnection,
+  )
+  for (let at = 0; at < 3000; at += 1) await locks.acquire(`lock ${at}`, LEASE_MS)
+  for (let beat = 0; beat < 3; beat += 1) {
+    releases = 0
+    for (const listener of beats) listener()
+    await new Promise(setImmediate)
+    t.ok(releases > 0 && releases <= 1000, `${releases}`)
+  }
 })
