@@ -104,7 +104,7 @@ export function buildMetrics(
     },
     reload: reloader.status,
     certificates: sources.certificates,
-    nodes: () => cluster.status().map((node) => ({ ...node, isFull: !cluster.view.isAvailable(node.name) })),
+    nodes: () => cluster.status().map((node) => ({ ...node, isAvailable: cluster.view.isAvailable(node.name) })),
   })
 }
 

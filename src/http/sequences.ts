@@ -39,10 +39,10 @@ export class Sequences {
 
   /** Begins a request. `connection`: absent: the request is the first one of its connection. */
   begin(party: string, kind: string, connection: number | undefined): RequestFlow {
-    const now = this.#clock
+    const clock = this.#clock
     const ofKind = this.#begin(`${party} ${kind}`)
     const ofConnection = connection === undefined ? undefined : this.#begin(`${party} ${connection}`)
-    const isSparse = () => ofConnection !== undefined && busyShareOf(ofConnection, now()) < BUSY_SHARE
+    const isSparse = () => ofConnection !== undefined && busyShareOf(ofConnection, clock()) < BUSY_SHARE
     // The flow is read when the request needs a slot: the request may have waited for others before.
     return {
       party,
@@ -50,15 +50,15 @@ export class Sequences {
         return ((isSparse() || this.isBulk) && connection) || kind
       },
       get isBulk() {
-        return now() - ofKind.since >= BULK_AFTER_MS && !isSparse()
+        return clock() - ofKind.since >= BULK_AFTER_MS && !isSparse()
       },
       refuse(retryAfter) {
-        if (ofConnection !== undefined) ofConnection.idleSince = now() + 1000 * retryAfter
+        if (ofConnection !== undefined) ofConnection.idleSince = clock() + 1000 * retryAfter
       },
       end() {
         for (const sequence of ofConnection === undefined ? [ofKind] : [ofKind, ofConnection]) {
           sequence.requests -= 1
-          sequence.idleSince = Math.max(sequence.idleSince, now())
+          sequence.idleSince = Math.max(sequence.idleSince, clock())
         }
       },
     }

@@ -75,7 +75,7 @@ export interface WriteFence {
 export interface SharedParts {
   /** Stores the parts for `ms` milliseconds, in place of those with this name. Returns whether all of them were stored. */
   set(name: string, id: string, parts: readonly Buffer[], ms: number): Promise<boolean>
-  /** Returns the parts if so many were stored with this id. `timeout`: milliseconds for each of them. */
+  /** Returns the first `count` parts if all of them were stored with this id. `timeout`: milliseconds for each of them. */
   get(name: string, id: string, count: number, timeout?: number): Promise<readonly Buffer[] | undefined>
 }
 

@@ -56,9 +56,10 @@ export interface MetricsSources {
 }
 
 interface NodeSample extends NodeLoad {
-  /** Absent: calls may be sent to the node unless it `isFull`. */
+  /** Milliseconds until its next probe. Absent: it is not ejected. */
   readonly ejectedFor?: number
-  readonly isFull: boolean
+  /** Whether its queue has room, and it is not ejected for all calls. */
+  readonly isAvailable: boolean
   readonly hangs?: boolean
   /** An operator has drained it for maintenance. */
   readonly drain?: Pick<Drain, 'at' | 'until'>
@@ -388,8 +389,8 @@ export const stateSeries: readonly StateSeries[] = [
     ({ budget }) => budget?.used,
   ),
   perNode('edge_node_budget_limit', 'Calls per minute that the node answers.', ({ budget }) => budget?.limit),
-  perNode('edge_node_available', '1: calls may be sent to the node.', ({ ejectedFor, isFull }) =>
-    Number(ejectedFor === undefined && !isFull),
+  perNode('edge_node_available', '1: calls may be sent to the node.', ({ ejectedFor, isAvailable }) =>
+    Number(ejectedFor === undefined && isAvailable),
   ),
   perNode('edge_node_hangs', '1: the node accepts calls and does not answer them.', ({ drain, hangs = false }) =>
     Number(drain === undefined && hangs),

@@ -33,7 +33,7 @@ const sources: MetricsSources = {
       limit: 4,
       slots: 4,
       queue: 1,
-      isFull: false,
+      isAvailable: true,
     },
     {
       name: 'w',
@@ -42,7 +42,7 @@ const sources: MetricsSources = {
       limit: 4,
       slots: 4,
       queue: 0,
-      isFull: false,
+      isAvailable: true,
       ejectedFor: 500,
       hangs: true,
     },
