@@ -7,7 +7,6 @@
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { Session } from 'node:inspector/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
@@ -18,6 +17,7 @@ import { stringify } from 'yaml'
 import type { startSimulator } from '../../packages/simulator/src/index.ts'
 import type { buildEdge } from '../../src/app/index.ts'
 import type { loadConfig } from '../../src/config/index.ts'
+import { type CalledFunction, countCalls } from './called-functions.ts'
 
 /** The flows, and how many functions each may enter: a step for everyone who reads what a request does. */
 export const FLOWS = [
@@ -176,18 +176,15 @@ async function enterFlows(url: string, nextReport: () => Promise<void>, build: s
     await reported
     await setImmediate()
   }
-  const session = new Session()
-  session.connect()
-  await session.post('Profiler.enable')
-  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
+  const calls = await countCalls()
   const roots = [build, join(build, CONSOLE_OF_SOURCES)].map((folder) => `${pathToFileURL(folder).href}/`)
   const entered = async (request: (round: number) => Promise<void>): Promise<Entered> => {
     const rounds: ReadonlyMap<string, EnteredFunction>[] = []
     for (let round = 0; round < ROUNDS + FIRST_ROUNDS; round += 1) {
-      await session.post('Profiler.takePreciseCoverage')
+      await calls.take()
       await request(round)
-      const { result } = await session.post('Profiler.takePreciseCoverage')
-      if (round >= FIRST_ROUNDS) rounds.push(calledFunctions(result, roots))
+      const called = await calls.take()
+      if (round >= FIRST_ROUNDS) rounds.push(functionsOfEdge(called, roots))
     }
     const [first = new Map<string, EnteredFunction>(), ...others] = rounds
     const functions = [...first].flatMap(([id, one]) => (others.every((round) => round.has(id)) ? one : []))
@@ -201,30 +198,16 @@ async function enterFlows(url: string, nextReport: () => Promise<void>, build: s
     await entered((round) => send('PUT', `/agents/groups/flow-${round}`, { status: 200 })),
     await entered(() => send('GET', '/cache', { status: 200 })),
   ]
-  session.disconnect()
+  calls.stop()
   return flows
 }
 
-interface ScriptCoverage {
-  readonly url: string
-  readonly functions: readonly {
-    readonly functionName: string
-    readonly ranges: readonly { readonly startOffset: number; readonly count: number }[]
-  }[]
-}
-
 /** Returns each function of the edge that was called, by its file and its place there. */
-function calledFunctions(scripts: readonly ScriptCoverage[], roots: readonly string[]): Map<string, EnteredFunction> {
-  const called = new Map<string, EnteredFunction>()
-  for (const { url, functions } of scripts) {
-    const root = roots.find((each) => url.startsWith(each))
-    if (root === undefined) continue
-    const file = url.slice(root.length)
-    for (const { functionName: name, ranges } of functions) {
-      const [range] = ranges
-      if (range === undefined || range.count === 0) continue
-      called.set(`${url} ${range.startOffset}`, { file, name, offset: range.startOffset })
-    }
-  }
-  return called
+function functionsOfEdge(called: readonly CalledFunction[], roots: readonly string[]): Map<string, EnteredFunction> {
+  return new Map(
+    called.flatMap(({ url, name, offset }) => {
+      const root = roots.find((each) => url.startsWith(each))
+      return root === undefined ? [] : [[`${url} ${offset}`, { file: url.slice(root.length), name, offset }] as const]
+    }),
+  )
 }

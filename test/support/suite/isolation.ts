@@ -13,7 +13,7 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/Object\.assign\([A-Z][A-Z_]*[,.[]/, 'changes a constant of a module'],
   [/getActiveResourcesInfo/, 'counts what is open in the process'],
   [
-    /from 'node:(async_hooks|diagnostics_channel|cluster|inspector)'|from '.*\/entered-functions\.ts'/,
+    /from 'node:(async_hooks|diagnostics_channel|cluster|inspector)'|from '.*\/(entered|called)-functions\.ts'/,
     'sees what other files do in the process',
   ],
 ]
