@@ -1,24 +1,20 @@
 import t from 'tap'
+import { countCalls } from '../../../test/support/called-functions.ts'
 import { start } from './ask.ts'
 
-const AGENTS = 20_000
-const ROUNDS = 5
+const AGENTS = 5_000
 
-/** Returns the milliseconds of CPU time of a request, of the best of some rounds. */
-async function cpuOf(request: () => Promise<unknown>): Promise<number> {
-  const rounds: number[] = []
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const before = process.cpuUsage()
-    await request()
-    const { user, system } = process.cpuUsage(before)
-    rounds.push((user + system) / 1000)
-  }
-  return Math.min(...rounds)
+/** Returns how many calls of functions of the simulator a request causes. */
+async function callsOf(request: () => Promise<unknown>): Promise<number> {
+  const calls = await countCalls()
+  await request()
+  const called = await calls.take()
+  calls.stop()
+  return called.reduce((sum, { url, count }) => (url.includes('/simulator/') ? sum + count : sum), 0)
 }
 
 t.test('the health of a cluster counts its agents once, however many nodes it has', async (t) => {
   for (const layout of ['v3', 'v4'] as const) {
-    const costs: number[] = []
     for (const workers of [1, 25]) {
       const { sim } = await start(t, { agents: AGENTS, workers, layout })
       const url = sim.nodes[0]?.url ?? ''
@@ -32,9 +28,9 @@ t.test('the health of a cluster counts its agents once, however many nodes it ha
       const counts = [...(await health()).matchAll(/"n_active_agents": ?(\d+)/g)].map(([, count]) => Number(count))
       t.equal(counts.length, workers + 1)
       t.ok(Math.abs(counts.reduce((sum, count) => sum + count, 0) / AGENTS - 0.83) < 0.01, 'active agents')
-      costs.push(await cpuOf(health))
+      // A count for each node would be 26 times as many with 25 workers.
+      const calls = await callsOf(health)
+      t.ok(calls >= AGENTS && calls < 4 * AGENTS, `${layout}, ${workers} workers: ${calls} calls of functions`)
     }
-    const [few = 0, many = 0] = costs
-    t.ok(many < 2.5 * few, `${layout}: ${few} ms with one worker, ${many} ms with 25`)
   }
 })
