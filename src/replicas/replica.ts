@@ -77,9 +77,12 @@ export class RedisReplica {
   readonly id = randomUUID()
   readonly times: RedisTimes
   readonly elapsed: () => number
-  /** Epochs, heartbeats, locks and counters: short commands that requests wait for. */
+  /** Heartbeats, fences, write locks and counters: short commands that must not wait for others. */
   readonly commands: RedisConnection
-  /** Entries, index pages and descriptions: a large one must not delay the commands. */
+  /**
+   * Entries, index pages and descriptions: a large one must not delay the commands. What a read needs besides its entry, epochs and
+   * fetch lock, is in the same write.
+   */
   readonly bodies: RedisConnection
   /** Whether this replica may use Redis. */
   readonly contact: RedisContact
