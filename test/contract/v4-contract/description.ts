@@ -5,9 +5,9 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 
-/** What release 5.0 has that is new, changed, the same, or gone since 4.14. */
-export const FACTS_OF_RELEASE_5 = new URL('../data/v5-operations.yaml', import.meta.url)
-export const FACTS = new URL('../data/v4-endpoints.yaml', import.meta.url)
+/** What release 5.0 has that is new or changed since 4.14. */
+const FACTS_OF_RELEASE_5 = new URL('../data/v5-operations.yaml', import.meta.url)
+const FACTS = new URL('../data/v4-endpoints.yaml', import.meta.url)
 
 /** A value in plain words: the type, its limits and its default. */
 export type Described = Readonly<Record<string, unknown>>
@@ -53,18 +53,12 @@ export function describedOperations(): readonly DescribedOperation[] {
 interface WrittenRelease5 {
   readonly new: readonly WrittenOperation[]
   readonly changed: readonly WrittenOperation[]
-  readonly unchanged: readonly string[]
-  readonly 'gone since 4.14': readonly string[]
 }
 
-/** The names of the operations that are the same or gone, and the others. */
-export function operationsOfRelease5() {
+/** Returns the operations that are new or changed. */
+export function operationsOfRelease5(): readonly DescribedOperation[] {
   const written = parse(readFileSync(FACTS_OF_RELEASE_5, 'utf8')) as WrittenRelease5
-  return {
-    described: [...written.new, ...written.changed].map(describe),
-    unchanged: written.unchanged,
-    gone: written['gone since 4.14'],
-  }
+  return [...written.new, ...written.changed].map(describe)
 }
 
 function describe(written: WrittenOperation): DescribedOperation {

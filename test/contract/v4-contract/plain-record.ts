@@ -11,7 +11,7 @@ export function nameOf({ method, path }: Pick<V4Endpoint, 'method' | 'path'>): s
 
 export function plainRecord(record: V4Endpoint, generation: Generation): Described {
   return {
-    releases: earlierOf(record.releases),
+    releases: record.releases ?? {},
     rights: record.rights ?? [],
     without: record.withoutFlags ?? [],
     path: plainParams(record.params, generation),

@@ -36,14 +36,17 @@ function isOf(minor: number, releases = ''): boolean {
 interface Release5 {
   readonly new: readonly Record_[]
   readonly changed: readonly Record_[]
-  readonly unchanged: readonly string[]
 }
+
+/** As a minor version of 4.x: later than all that were released. */
+const RELEASE_5 = 15
 
 /** Returns the operations of release 5.0. */
 export function operationsOfRelease5(): readonly Operation[] {
   const described = readFileSync(new URL('../data/v5-operations.yaml', import.meta.url), 'utf8')
-  const { new: added, changed, unchanged } = parse(described) as Release5
-  return operationsIn([...added, ...changed, ...operations.filter(({ endpoint }) => unchanged.includes(endpoint))], 14)
+  const { new: added, changed } = parse(described) as Release5
+  const names = new Set(changed.map(({ endpoint }) => endpoint))
+  return operationsIn([...added, ...changed, ...operations.filter(({ endpoint }) => !names.has(endpoint))], RELEASE_5)
 }
 
 /** Returns the operations of a described release. */

@@ -18,7 +18,6 @@ interface Facts {
 interface Release5 {
   readonly new: readonly Facts[]
   readonly changed: readonly Facts[]
-  readonly 'gone since 4.14': readonly string[]
 }
 
 function readFacts(name: string): unknown {
@@ -28,10 +27,9 @@ function readFacts(name: string): unknown {
 /** Returns the text of the file for releases 4, and for release 5.0 what it does not change. */
 export function simulatedOperations(): string {
   const { operations } = readFacts('v4-endpoints.yaml') as { readonly operations: readonly Facts[] }
-  const gone = new Set((readFacts('v5-operations.yaml') as Release5)['gone since 4.14'])
-  return textOf(operations, ({ endpoint, releases = '' }) => ({
+  return textOf(operations, ({ releases = '' }) => ({
     since: minorIn(releases, /since 4\.(\d+)/),
-    until: minorIn(releases, /until 4\.(\d+)/) ?? (gone.has(endpoint) ? LAST_MINOR : undefined),
+    until: minorIn(releases, /until 4\.(\d+)/),
   }))
 }
 
@@ -40,9 +38,6 @@ export function simulatedOperationsOf5(): string {
   const { new: added, changed } = readFacts('v5-operations.yaml') as Release5
   return textOf([...added, ...changed], () => ({}))
 }
-
-/** Of releases 4. */
-const LAST_MINOR = 14
 
 function textOf(operations: readonly Facts[], releasesOf: (facts: Facts) => object): string {
   const described = operations.map((facts) => {
