@@ -7,7 +7,13 @@ export class SharedPresence extends Presence {
   readonly #members = new Set<{ readonly presence: ClientPresence | undefined }>()
   #isPinned = false
   readonly #onShare = new Set<() => void>()
-  interactiveClients = 0
+  #interactiveClients = 0
+  /** From how many interactive clients on the work is shared: one of two has begun it, unless a bulk request or a refresh has. */
+  #leastInteractive = 2
+
+  get isShared(): boolean {
+    return this.#interactiveClients >= this.#leastInteractive
+  }
 
   get isAwaited(): boolean {
     for (const { presence } of this.#members) if (presence?.isAwaited !== false) return true
@@ -17,10 +23,12 @@ export class SharedPresence extends Presence {
   /** Returns the function with which the member leaves. `member` is absent for work of the edge, which is never abandoned. */
   join(member: ClientPresence | undefined, isBulk = false): () => void {
     const joined = { presence: member }
+    const isInteractive = member?.isAwaited !== false && (!isBulk || member?.isShared === true)
+    if (!isInteractive || member?.isShared) this.#noteCause()
     this.#members.add(joined)
-    const isInteractive = member?.isAwaited !== false && !isBulk
-    if (isInteractive) this.interactiveClients += 1
-    if (isInteractive && this.interactiveClients === 2) for (const listener of this.#onShare) listener()
+    if (isInteractive) this.#addInteractive()
+    // An interactive client may await later what this work is a part of.
+    const endShare = isInteractive ? undefined : member?.onShare?.(() => this.#addInteractive())
     if (member === undefined) this.pin()
     let state: PresenceState | undefined
     const change = (next?: PresenceState) => {
@@ -35,7 +43,8 @@ export class SharedPresence extends Presence {
     if (isWatched) change(member.state)
     return () => {
       this.#members.delete(joined)
-      if (isInteractive) this.interactiveClients -= 1
+      if (isInteractive) this.#interactiveClients -= 1
+      endShare?.()
       stop?.()
       if (isWatched) change()
     }
@@ -47,7 +56,18 @@ export class SharedPresence extends Presence {
   }
 
   pin(): void {
+    this.#noteCause()
     this.#isPinned = true
     this.set('connected')
+  }
+
+  #addInteractive(): void {
+    this.#interactiveClients += 1
+    if (this.#interactiveClients === this.#leastInteractive) for (const listener of this.#onShare) listener()
+  }
+
+  /** To be called for a bulk request, a refresh, or shared work, of which this is a part: notes whether it has begun this work. */
+  #noteCause(): void {
+    if (this.#members.size === 0) this.#leastInteractive = 1
   }
 }

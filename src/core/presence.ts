@@ -11,11 +11,11 @@ export interface ClientPresence {
   readonly state: PresenceState
   /** Whether anything waits for the response: nothing does for a refresh while the stored response is served. Absent: yes. */
   readonly isAwaited?: boolean
-  /** How many interactive clients wait for the response. Absent: one at most. */
-  readonly interactiveClients?: number
+  /** Whether several interactive clients wait for the response, or one for what a bulk request or a refresh began. Absent: no. */
+  readonly isShared?: boolean
   /** Calls the listener after each change, until the returned function is called. */
   onChange(listener: () => void): () => void
-  /** Calls the listener when a second interactive client waits, until the returned function is called. */
+  /** Calls the listener when `isShared` becomes true, until the returned function is called. */
   onShare?(listener: () => void): () => void
   /** Makes the state `connected` for good: what the call is part of has begun to act. Absent: it does not act. */
   pin?(): void

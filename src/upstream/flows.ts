@@ -16,7 +16,6 @@
  * several of its interactive clients await (`shared`) comes first.
  */
 import { type NodeCall, PAUSE_MS } from '../core/node-call.ts'
-import type { ClientPresence } from '../core/presence.ts'
 
 /** More node time than a page of a dashboard needs. */
 const BURST_MS = 5000
@@ -79,8 +78,7 @@ export class Flows {
     if (of?.isBulk) caller.recent = Math.max(caller.recent, BURST_MS)
     const isRefresh = call.presence?.isAwaited === false && !isBulkFlow(caller)
     let owner = caller
-    if (party !== undefined && call.presence !== undefined && isShared(call.presence))
-      owner = this.#get(party.name, 'shared', party)
+    if (party !== undefined && call.presence?.isShared) owner = this.#get(party.name, 'shared', party)
     else if (party !== undefined && isRefresh) owner = this.#get(party.name, 'refresh')
     const page = owner.kind === 'client' ? pageOf(call.path) : undefined
     const isWalk = page !== undefined && page.list === owner.page?.list && page.offset > owner.page.offset
@@ -91,7 +89,7 @@ export class Flows {
     return entered
   }
 
-  /** Moves a queued call, for which a second client waits now: also a refresh, when the stored response is too old. */
+  /** Moves a queued call that several clients await now: also a refresh, when the stored response is too old. */
   share(call: FlowCall, now: number): void {
     const { party } = call
     if (party === undefined) return
@@ -190,9 +188,4 @@ function pageOf(path: string): Page | undefined {
   if (!/[?&](?:offset|limit)=/.test(path)) return undefined
   const [, offset = '0'] = /[?&]offset=(\d+)/.exec(path) ?? []
   return { list: path.replace(/([?&])offset=\d*&?/, '$1').replace(/[?&]$/, ''), offset: Number(offset) }
-}
-
-/** Whether several interactive clients wait for one response. */
-function isShared({ interactiveClients = 0 }: ClientPresence): boolean {
-  return interactiveClients > 1
 }

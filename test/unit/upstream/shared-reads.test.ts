@@ -62,6 +62,13 @@ function clients(interactive: number, bulk = 0): SharedPresence {
   return presence
 }
 
+/** The presence of a refresh that no client awaits. */
+function refresh(): SharedPresence {
+  const presence = new SharedPresence()
+  presence.pin()
+  return presence
+}
+
 const QUEUED = Array.from({ length: 8 }, (_, at) => `own${at}`)
 
 async function orderWith(shared: SharedPresence, whileQueued?: () => void): Promise<readonly string[]> {
@@ -95,18 +102,42 @@ t.test('a read of a bulk client comes after all others of its user', async (t) =
   t.strictSame(await drain(), ['first', ...QUEUED, 'bulk'])
 })
 
-t.test('so does a refresh, when clients wait for it because the stored response is too old', async (t) => {
-  const refresh = () => {
-    const presence = new SharedPresence()
-    presence.join(Object.assign(new Presence(), { isAwaited: false }))
-    return presence
-  }
+t.test(
+  'a read that a bulk client began comes before those of others once an interactive client joins it',
+  async (t) => {
+    const orderOf = async (isJoinedByBulk: boolean) => {
+      const { ask, drain } = rig()
+      await ask('first', 'ann 127.0.0.1 0')
+      const presence = clients(0, 1)
+      await ask('bulk', 'ann 127.0.0.1 1+', presence)
+      for (const [at, name] of QUEUED.entries()) await ask(name, `ann 127.0.0.1 ${at + 2}`)
+      presence.join(new Presence(), isJoinedByBulk)
+      return drain()
+    }
+    t.strictSame(await orderOf(false), ['first', 'bulk', ...QUEUED])
+    t.strictSame(await orderOf(true), ['first', ...QUEUED, 'bulk'])
+  },
+)
+
+t.test('so does a refresh, once a client waits for it because the stored response is too old', async (t) => {
   const { ask, drain } = rig()
   await ask('first', 'ann 127.0.0.1 0')
   for (const name of QUEUED) await ask(name, 'ann 127.0.0.1 1', refresh())
   const presence = refresh()
   await ask('shared', 'ann 127.0.0.1 2', presence)
-  for (const _ of [1, 2]) presence.join(new Presence())
+  presence.join(new Presence())
   // Refreshes take turns with the clients.
   t.ok((await drain()).indexOf('shared') <= 3)
+})
+
+t.test('so does a part of a joined refresh, or of a joined read of a bulk client', async (t) => {
+  for (const isBulk of [false, true]) {
+    const [whole, part] = [isBulk ? clients(0, 1) : refresh(), new SharedPresence()]
+    part.join(whole, isBulk)
+    const isFirst = (order: readonly string[]) => order.indexOf('shared') === 1
+    t.ok(isFirst(await orderWith(part, () => whole.join(new Presence()))), 'while it waits')
+    const late = new SharedPresence()
+    late.join(whole, isBulk)
+    t.ok(isFirst(await orderWith(late)), 'before it began')
+  }
 })
