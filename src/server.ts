@@ -1,22 +1,15 @@
 /** Starts the edge and shuts it down gracefully. */
 
 import type { Edge, Urls } from './app/edge.ts'
-import { buildEdge } from './app/index.ts'
+import { buildEdge, type EdgeOptions } from './app/index.ts'
 import { replicaNameOf } from './app/process.ts'
-import type { LoadResult } from './config/index.ts'
 import type { Config } from './config/schema.ts'
 import { describeStartError, EXIT_CODES, endDuringStart, firstSignal, guardProcess, reloadAll } from './server/exit.ts'
 import { createProcessLog } from './server/logs.ts'
 
 export type { Urls } from './app/edge.ts'
 
-export interface RunOptions {
-  /** Loads the configuration again, for reloads. */
-  readonly load?: () => Promise<LoadResult>
-  /** The files that the configuration was read from. */
-  readonly files?: readonly string[]
-  /** Settings that are probably a mistake; logged at the start. */
-  readonly warnings?: readonly string[]
+export interface RunOptions extends Pick<EdgeOptions, 'load' | 'files' | 'warnings'> {
   /** Called when both ports are open. */
   readonly onListening?: (urls: Urls) => void
 }

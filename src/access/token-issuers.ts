@@ -10,13 +10,11 @@ import { createKeySetFetcher, IssuerKeys, type IssuerKeysOptions } from './issue
 import { type ClaimRoles, rolesOfWords, wordsOfClaim } from './roles.ts'
 import { OWN_TOKEN_ALGORITHM } from './signed-texts.ts'
 import type { KeyRing } from './signing-keys.ts'
-import type { TokenIssuer } from './tokens.ts'
+import type { ClaimRules, TokenIssuer } from './tokens.ts'
 
 export type OwnIssuer = ReturnType<typeof createOwnIssuer>
 
-interface OwnIssuerOptions {
-  readonly issuer: string
-  readonly audience: string
+interface OwnIssuerOptions extends Pick<ClaimRules, 'issuer' | 'audience'> {
   /** Seconds. */
   readonly lifetime: () => number
   readonly keys: KeyRing
@@ -70,17 +68,10 @@ export function createOwnIssuer(options: OwnIssuerOptions) {
 }
 
 /** One entry of the setting `access.tokens.issuers`. */
-export interface ExternalIssuerSettings extends ClaimRoles {
-  /** The `iss` of its tokens, exactly. */
-  readonly issuer: string
-  readonly audience: string
+export interface ExternalIssuerSettings extends ClaimRoles, ClaimRules {
   /** URL of its key set. */
   readonly jwks: string
   readonly algorithms: readonly TokenAlgorithm[]
-  /** Seconds between `iat` and `exp` at most. */
-  readonly lifetime: number
-  /** Some issuers send no `jti`. With `optional`, a digest of the token takes its place. */
-  readonly jti: 'required' | 'optional'
 }
 
 interface ExternalIssuer extends TokenIssuer {

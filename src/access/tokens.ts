@@ -55,11 +55,13 @@ export async function verifyToken(
   return { ok: true, claims, payload: parsed.payload, isCurrent: () => hasCurrentKey() && !hasEnded() }
 }
 
-interface ClaimRules {
+export interface ClaimRules {
+  /** The `iss` of its tokens, exactly. */
   readonly issuer: string
   readonly audience: string
   /** Seconds between `iat` and `exp` at most. */
   readonly lifetime: number
+  /** Some issuers send no `jti`. With `optional`, a digest of the token takes its place. */
   readonly jti: 'required' | 'optional'
 }
 

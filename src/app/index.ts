@@ -28,7 +28,7 @@ import { Reloader } from './reload.ts'
 import { buildStatus } from './status.ts'
 import type { EdgeTimes } from './times.ts'
 
-interface EdgeOptions {
+export interface EdgeOptions {
   /** The destination of log lines, which may buffer them. Absent: standard output. */
   readonly logTo?: LogDestination
   /** Loads the configuration again, for reloads. Absent: only certificates of the nodes are reloaded. */

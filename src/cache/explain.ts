@@ -5,12 +5,12 @@ import type { CacheExplanation, InvalidatingWrite } from '../core/cache.ts'
 import type { CacheIndex, EntryContents } from '../core/cache-index.ts'
 import { nameOf } from '../core/endpoint-names.ts'
 import { EdgeError } from '../core/errors.ts'
+import type { NodeReads } from '../core/node-call.ts'
 import type { Caller, EdgeRead } from '../core/request.ts'
 import type { Lookup, StoredForms } from '../core/stored-response.ts'
 import { type CacheTarget, type ResolveTarget, SNAPSHOT_MARK } from './key.ts'
 import type { CacheSettings } from './settings.ts'
 import { derivableOf } from './snapshots/derivable.ts'
-import type { NodeReads } from './snapshots/derivation.ts'
 import { needsResponse, patternOf } from './tags.ts'
 
 export interface ExplainPorts {

@@ -1,4 +1,5 @@
 /** Builds the cache: a stage around reads, a stage around writes, and what explains it. */
+import type { NodeReads } from '../core/node-call.ts'
 import type { Caller } from '../core/request.ts'
 import { systemClock } from '../core/timing.ts'
 import { createTargetResolver, scopeOf, type TargetOptions } from './key.ts'
@@ -7,7 +8,6 @@ import type { ReadThroughPorts } from './read-path.ts'
 import { readThrough } from './read-through.ts'
 import { REFRESH_AHEAD, type RefreshAheadOptions, WaitingRefreshes } from './refresh-ahead.ts'
 import { createReplicationLag } from './replication-lag.ts'
-import type { NodeReads } from './snapshots/derivation.ts'
 import { SnapshotRows } from './snapshots/rows.ts'
 import { trial } from './trial.ts'
 import { invalidate } from './writes.ts'

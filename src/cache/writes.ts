@@ -9,30 +9,22 @@ import { Cancellation } from '../core/cancellation.ts'
 import { dataOf, errorNumberOf } from '../core/envelope.ts'
 import { isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/error-meanings.ts'
 import { EdgeError } from '../core/errors.ts'
-import type { CacheEvent } from '../core/events.ts'
 import type { EdgeWrite, Handler, Stage } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
-import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
-import type { ReplicationLag } from './replication-lag.ts'
+import { timeLimitOf } from '../core/timing.ts'
+import type { CachePorts } from './read-context.ts'
 import { SharedPresence } from './shared-presence.ts'
 import { type CacheStore, STORE_WAIT_MS, type WriteFence } from './stores/contract.ts'
 import { type InvalidatedTags, invalidatedTags } from './tags.ts'
 
-interface InvalidatePorts {
+/**
+ * `limits`: of a call to the nodes; the store gets as much time before the call. `outageFor`: a fence would invalidate what is
+ * served in an outage, for a write that no node receives.
+ */
+interface InvalidatePorts extends Pick<CachePorts, 'replicationLag' | 'outageFor' | 'onEvent' | 'limits' | 'clock'> {
   readonly store: CacheStore
-  readonly replicationLag: ReplicationLag
   /** Returns all nodes, master first. */
   readonly nodes: () => readonly { readonly name: string }[]
-  /**
-   * Returns the milliseconds until a node may answer again; `undefined`: one may answer now. A fence would invalidate what is
-   * served in an outage, for a write that no node receives. Absent: it is not known.
-   */
-  readonly outageFor?: () => number | undefined
-  readonly onEvent: (event: CacheEvent) => void
-  /** Limits the time of a call to the nodes. The store gets as much time before the call. */
-  readonly limits: () => TimeLimits
-  /** Milliseconds, monotonic. */
-  readonly clock: () => number
 }
 
 const NOT_CONFIRMED =

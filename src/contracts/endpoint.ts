@@ -69,22 +69,16 @@ export interface Param {
 }
 
 /** A field of a JSON or form body. `kind` defines the valid texts of strings and of each string of a list. */
-export interface Field {
+export interface Field extends Pick<Param, 'value' | 'role' | 'default' | 'canonical' | 'note'> {
   readonly type: 'string' | 'integer' | 'boolean' | 'strings'
   readonly kind?: Kind
-  /** Of the v4 contract: the value as the manager describes it. */
-  readonly value?: Value
-  readonly role: string
   readonly required?: 604
   readonly maxLength?: number
-  readonly default?: string | number | boolean
-  readonly canonical?: Canonical
   /**
    * The edge fills a missing field with the address of the client. Otherwise the manager would register the edge's
    * address.
    */
   readonly fill?: 'clientAddress'
-  readonly note?: string
 }
 
 type FieldsType = 'application/json' | 'application/x-www-form-urlencoded'

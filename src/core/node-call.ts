@@ -172,6 +172,17 @@ export function describeMixture(mixture: LayoutMixture): string {
     .join('; ')
 }
 
+/** What the nodes' API allows, which depends on its layout. */
+export interface NodeReads {
+  readonly rowsPerCall: number
+  /** Whether nodes join the rows of all agents. Otherwise the edge joins them, and each page takes all rows. */
+  readonly joinsAgents: boolean
+  /** Whether the edge converts rows of the nodes for clients of the v3 contract. */
+  readonly convertsRows: boolean
+  /** Fields that agents no longer have: a node refuses to select them, and to compare or sort by them. Absent: none. */
+  readonly lostFields?: ReadonlySet<string>
+}
+
 export interface NodeInfo {
   readonly name: string
   readonly type: 'master' | 'worker'

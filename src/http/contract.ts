@@ -46,12 +46,9 @@ export interface ParsedQuery {
   readonly flags: Flags
 }
 
-export type CreateContract = (settings: () => HttpSettings) => HttpContract
-
 export interface HttpContract {
   readonly catalogue: readonly Endpoint[]
   readonly router: RouterOptions
-  readonly methodsOf: (endpoint: Endpoint) => string[]
   readonly findRoute: FindRoute
   /** Whether the endpoint is part of the API that this port serves now. */
   readonly isServed: (endpoint: Endpoint) => boolean
@@ -92,19 +89,21 @@ export interface HttpContract {
 /** Returns the endpoint of a method and a URL with the values of the path; `null`: there is none. */
 type FindRoute = (method: string, url: string) => { readonly store: Endpoint | null; readonly params: Values } | null
 
-type Routes = Pick<HttpContract, 'catalogue' | 'router' | 'methodsOf'>
+/** Returns the methods of the route of an endpoint. */
+export function methodsOf({ method }: Endpoint): HTTPMethod[] {
+  return method === 'GET' ? ['GET', 'HEAD'] : [method]
+}
 
 /**
  * Fastify does not expose its router with the routes that it finds, so the patterns are registered here again, when first needed.
  * For a path that cannot be decoded, `store` is `null`.
  */
-export function routeFinder({ catalogue, router, methodsOf }: Routes): FindRoute {
+export function routeFinder({ catalogue, router }: Pick<HttpContract, 'catalogue' | 'router'>): FindRoute {
   let routes: ReturnType<typeof createRouter> | undefined
   return (method, url) => {
     if (routes === undefined) {
       routes = createRouter({ ...router, onBadUrl: () => undefined })
-      for (const endpoint of catalogue)
-        routes.on(methodsOf(endpoint) as HTTPMethod[], routeUrl(endpoint), () => undefined, endpoint)
+      for (const endpoint of catalogue) routes.on(methodsOf(endpoint), routeUrl(endpoint), () => undefined, endpoint)
     }
     return routes.find(method as HTTPMethod, url) as ReturnType<FindRoute>
   }

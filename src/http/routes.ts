@@ -6,7 +6,7 @@ import { type Handler, NO_BODY } from '../core/request.ts'
 import { hasBody } from '../listener/framing.ts'
 import type { Authenticator } from './authenticator.ts'
 import { completeBody } from './body.ts'
-import type { HttpContract } from './contract.ts'
+import { type HttpContract, methodsOf } from './contract.ts'
 import { toEdgeRequest } from './edge-request.ts'
 import type { Values } from './parameters.ts'
 import type { PreparedHits } from './prepared-hits.ts'
@@ -32,7 +32,7 @@ export function registerRoutes(
   app.setValidatorCompiler(({ schema }) => validatorOf(schema as JsonSchema))
   for (const endpoint of contract.catalogue) {
     app.route({
-      method: contract.methodsOf(endpoint),
+      method: methodsOf(endpoint),
       url: routeUrl(endpoint),
       ...(contract.schemaOf && { schema: contract.schemaOf(endpoint) }),
       config: { endpoint },

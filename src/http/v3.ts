@@ -30,14 +30,12 @@ export function v3Contract(catalogue: readonly Endpoint[]): (settings: () => Htt
 
 function createV3Contract(catalogue: readonly Endpoint[], settings: () => HttpSettings): HttpContract {
   const check = createChecks(() => settings().cluster)
-  const methodsOf = ({ method }: Endpoint) => (method === 'GET' ? ['GET', 'HEAD'] : [method])
   const isServed = ({ experimental }: Endpoint) => !experimental || settings().cluster.experimental
   return {
     catalogue,
     router,
     comparesAppVersion: true,
-    methodsOf,
-    findRoute: routeFinder({ catalogue, router, methodsOf }),
+    findRoute: routeFinder({ catalogue, router }),
     isServed,
     parseQuery: (url, endpoint) => {
       const mark = url.indexOf('?')

@@ -7,7 +7,14 @@
 import { MAX_LIMIT } from '../collections/request.ts'
 import type { Endpoint, V4Endpoint } from '../contracts/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
-import { type ClusterView, describeMixture, isInRelease, isRelease5, type Layout } from '../core/node-call.ts'
+import {
+  type ClusterView,
+  describeMixture,
+  isInRelease,
+  isRelease5,
+  type Layout,
+  type NodeReads,
+} from '../core/node-call.ts'
 import type { EdgeWrite, Stage } from '../core/request.ts'
 import type { Candidate } from '../layouts/dialect.ts'
 import { type Router, routeByEdge, routeByManager, routeByMaster } from './routers.ts'
@@ -21,17 +28,7 @@ export interface ClusterKind {
   readonly firstNode?: (view: ClusterView) => string
   /** Returns the version that clients must have been made for; `undefined`: any. */
   readonly clientVersion: (view: ClusterView) => string | undefined
-  /**
-   * Rows that one call returns at most, whether the master returns those of all agents, and whether the edge converts them for
-   * clients of the v3 contract.
-   */
-  readonly reads: {
-    readonly rowsPerCall: number
-    readonly joinsAgents: boolean
-    readonly convertsRows: boolean
-    /** Fields that agents no longer have. Absent: none. */
-    readonly lostFields?: ReadonlySet<string>
-  }
+  readonly reads: NodeReads
 }
 
 const ofV3Layout: Pick<ClusterKind, 'clientVersion' | 'reads'> = {

@@ -3,7 +3,7 @@
  * Response headers that are not read here (Set-Cookie, Location, ETag, …) are dropped.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Layout, NodeFailure } from '../core/node-call.ts'
+import type { Layout, NodeFailure, NodeResponse } from '../core/node-call.ts'
 import type { Failure, FailureReason, NodeFault } from '../core/node-faults.ts'
 import { PROBLEM_TYPE } from '../core/origins.ts'
 
@@ -30,17 +30,12 @@ export const BLOCKED: CallFailure = {
 /** How the v3 layout asks for credentials. */
 const V3_CHALLENGE = 'Basic realm="OSSEC API"'
 
-export interface ResponseHead {
-  readonly status: number
-  /** Media type without parameters, in lower case. */
-  readonly type: string
-  readonly length?: number
+/** `personal`: it sets a cookie or repeats credentials. `age`: 0 if it comes from the node itself. */
+export interface ResponseHead
+  extends Pick<NodeResponse, 'status' | 'type' | 'length'>,
+    Required<Pick<NodeResponse, 'personal' | 'age'>> {
   /** Whether the body is a raw file that is streamed to the client. */
   readonly isStreamed: boolean
-  /** Whether the response is for one caller only: it sets a cookie or repeats credentials. */
-  readonly personal: boolean
-  /** Milliseconds; 0: it comes from the node itself. */
-  readonly age: number
 }
 
 export interface ResponseExpectation {

@@ -2,13 +2,13 @@
 
 import { type CacheOptions, createCache } from '../../src/cache/index.ts'
 import type { CacheSettings } from '../../src/cache/settings.ts'
-import type { NodeReads } from '../../src/cache/snapshots/derivation.ts'
 import { createMemoryStore } from '../../src/cache/stores/memory-store.ts'
 import { type Config, schema } from '../../src/config/schema.ts'
 import { parseValues, validate } from '../../src/config/validate.ts'
 import type { Endpoint, ReadEndpoint, WriteEndpoint, WriteMethod } from '../../src/contracts/endpoint.ts'
 import { catalogue } from '../../src/contracts/index.ts'
 import { parseBody } from '../../src/core/envelope.ts'
+import type { NodeReads } from '../../src/core/node-call.ts'
 import { cachedOf, NO_PARTS } from '../../src/core/origins.ts'
 import {
   type Caller,

@@ -4,20 +4,10 @@ import { convertedSource, isComputableOfConverted } from '../../collections/in-f
 import type { CollectionRequest } from '../../collections/request.ts'
 import type { Source } from '../../collections/sources.ts'
 import type { Collection } from '../../contracts/endpoint.ts'
+import type { NodeReads } from '../../core/node-call.ts'
 import { type EdgeRead, nodeOf } from '../../core/request.ts'
 import type { CacheTarget } from '../key.ts'
 import { type CompiledPolicy, compilePolicy } from '../policy.ts'
-
-/** What the nodes' API allows, which depends on its layout. */
-export interface NodeReads {
-  readonly rowsPerCall: number
-  /** Whether nodes join the rows of all agents. Otherwise the edge joins them, and each page takes all rows. */
-  readonly joinsAgents: boolean
-  /** Whether the edge converts rows of the nodes for clients of the v3 contract. */
-  readonly convertsRows: boolean
-  /** Fields that agents no longer have: a node refuses to select them, and to compare or sort by them. Absent: none. */
-  readonly lostFields?: ReadonlySet<string>
-}
 
 /** Whether a page can be cut only from all rows, so that it takes as many calls as the snapshot. */
 export function needsAllRows({ isJoined }: CacheTarget['policy'], { joinsAgents }: NodeReads): boolean {

@@ -5,8 +5,8 @@
  */
 
 import type { PageWindow } from '../../collections/request.ts'
+import type { NodeReads } from '../../core/node-call.ts'
 import { RecentlyUsed } from '../../core/recently-used.ts'
-import type { NodeReads } from './derivation.ts'
 
 /** What is known of a collection. */
 interface KnownCollection {

@@ -73,10 +73,6 @@ class V4Contract implements HttpContract {
 
   readonly release = (): string | undefined => this.#releases().lowest
 
-  methodsOf({ method }: Endpoint): string[] {
-    return method === 'GET' ? ['GET', 'HEAD'] : [method]
-  }
-
   #hasMethod(method: string | undefined): boolean {
     return method !== 'HEAD' || this.#facts.hasHead
   }

@@ -16,7 +16,7 @@ import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import type { EdgeResponse, EnvelopeResponse, StoredOrigin } from '../../../src/core/response.ts'
 import { createAuthenticator } from '../../../src/http/authenticator.ts'
 import { BodyBudget } from '../../../src/http/body-budget.ts'
-import type { CreateContract } from '../../../src/http/contract.ts'
+import type { HttpContract, HttpSettings } from '../../../src/http/contract.ts'
 import { createHttp, type HttpOptions } from '../../../src/http/index.ts'
 import type { RateLimits } from '../../../src/http/rate-limit.ts'
 import { requestLog } from '../../../src/http/request-log.ts'
@@ -102,7 +102,7 @@ export function repeating(handle: Handler, isFresh = () => true): Handler {
 }
 
 interface TestServerSettings extends Partial<Omit<HttpOptions, 'contract'>> {
-  readonly contract?: CreateContract
+  readonly contract?: (settings: () => HttpSettings) => HttpContract
 }
 
 /** Users alice (administrator) and bob (reader). */
