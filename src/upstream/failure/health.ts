@@ -94,8 +94,9 @@ export class NodeHealth {
     if (shown !== undefined && !isKnown) this.ejection.noteFailure(shown)
     this.#apply(signal, call, end)
     const mayBeLate = end.failure !== undefined && faultRules[end.failure.fault].health === 'ifSlow'
-    // A call may be sent shortly before the deadline of its request.
-    const isLate = mayBeLate && isSlow(call, elapsed) && elapsed >= this.#options.ejection.silence.maxWait
+    // A call may be sent shortly before the deadline of its request. A busy process may note its end later.
+    const waited = Math.min(elapsed, call.timeout ?? elapsed)
+    const isLate = mayBeLate && isSlow(call, elapsed) && waited >= this.#options.ejection.silence.maxWait
     this.stuckReads.record(call, { isAnswered: signal === 'success', isLate }, elapsed)
     return signal
   }
