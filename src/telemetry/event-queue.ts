@@ -1,13 +1,13 @@
 /** Events for listeners that get them in batches, so that no request waits for them or runs their code. */
 import type { EventListeners } from '../core/events.ts'
-import { systemClock } from '../core/timing.ts'
 
 type Kind = keyof EventListeners
 
-interface WaitingEvent {
+export interface WaitingEvent {
   readonly kind: Kind
+  /** Must not change before the next batch. */
   readonly event: unknown
-  /** Monotonic milliseconds. */
+  /** When it was emitted, in monotonic milliseconds. */
   readonly at: number
 }
 
@@ -31,10 +31,9 @@ export class EventQueue {
     this.#schedule = schedule
   }
 
-  /** `event`: must not change before the next batch. */
-  add(kind: Kind, event: unknown): void {
+  add(event: WaitingEvent): void {
     if (this.#listeners.length === 0) return
-    if (this.#waiting.push({ kind, event, at: systemClock.elapsed() }) >= MAX_WAITING) this.drain()
+    if (this.#waiting.push(event) >= MAX_WAITING) this.drain()
     else if (!this.#isScheduled) {
       this.#isScheduled = true
       this.#schedule(this.drain)

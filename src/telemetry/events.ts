@@ -5,6 +5,7 @@
  */
 import { type EventListeners, type NodeCallEvent, type RequestEvent, wasSent } from '../core/events.ts'
 import { BUCKET_BOUNDS_MS, bucketOf, LatencyHistogram } from '../core/latency-histogram.ts'
+import { systemClock } from '../core/timing.ts'
 import type { RecordStages } from '../core/trace.ts'
 import { EventQueue } from './event-queue.ts'
 import type { HistogramCounts } from './metrics/read-histogram.ts'
@@ -49,7 +50,7 @@ export function createEdgeEvents(onError: OnListenerError = throwLater): EdgeEve
           onError(error, kind)
         }
       }
-      queue.add(kind, event)
+      queue.add({ kind, event, at: systemClock.elapsed() })
     }
     return emit as Required<EventListeners>[Kind]
   }

@@ -31,8 +31,9 @@ export class RequestRing {
     this.#slots[this.#next] = slot
     copyRequest(event, slot)
     this.#next = (this.#next + 1) % RING_SIZE
-    this.#turn.add('request', slot)
-    this.#queue.add('request', slot)
+    const waiting = { kind: 'request', event: slot, at: event.endedAt } as const
+    this.#turn.add(waiting)
+    this.#queue.add(waiting)
   }
 
   /** Passes the requests that have ended to all listeners. Everything that reads what a listener has counted calls this first. */
