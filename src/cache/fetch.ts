@@ -79,7 +79,7 @@ export class Fetcher {
 
   /** Shares any call in flight for the same epochs. */
   async fetchShared(context: ReadContext): Promise<FetchResult> {
-    const computed = await this.#compute(context)
+    const computed = context.target.policy.snapshot && (await this.#compute(context))
     if (computed !== undefined) return computed
     const work = workOf(context, (own) => this.#fetch(own, this.#handlerFor(own)), true)
     const shared = sharedId(context)

@@ -63,8 +63,7 @@ export function createTargetResolver(options: TargetOptions): ResolveTarget {
     if (policy.rawWhen !== undefined && Object.hasOwn(query, policy.rawWhen)) return 'a file is streamed, not stored'
     if (asksForSecret(endpoint, query)) return 'it asks for a field that holds a secret'
     if (options.lifetimesOf(policy.group, policy.name).ttl <= 0) return 'its TTL is set to 0'
-    const basis = basisNow()
-    return { ...resolve(request, policy, basis), isCurrent: () => basisNow() === basis }
+    return resolve(request, policy, basisNow)
   }
 }
 
@@ -84,7 +83,8 @@ function followBasis({ key, nodes }: Pick<TargetOptions, 'key' | 'nodes'>): () =
   }
 }
 
-function resolve(request: EdgeRead, policy: CompiledPolicy, basis: KeyBasis): Omit<CacheTarget, 'isCurrent'> {
+function resolve(request: EdgeRead, policy: CompiledPolicy, basisNow: () => KeyBasis): CacheTarget {
+  const basis = basisNow()
   const { settings, master } = basis
   const canonical = canonicalRequest(request, policy, basis)
   const tags = policy.tagsOf(request, master)
@@ -92,7 +92,7 @@ function resolve(request: EdgeRead, policy: CompiledPolicy, basis: KeyBasis): Om
   const info = { url: urlOf(canonical), group: policy.group, endpoint: policy.name, scope, tags }
   // As UTF-16: in UTF-8, all lone surrogates would be the same bytes.
   const key = createHmac('sha256', settings.secret).update(serialize(canonical), 'utf16le').digest('base64url')
-  return { policy, key, tags, info }
+  return { policy, key, tags, info, isCurrent: () => basisNow() === basis }
 }
 
 type NamedValues = readonly (readonly [string, string])[]

@@ -34,9 +34,9 @@ export type RefusalByRights = (caller: Caller, endpoint: Endpoint) => Promise<Ed
 const LARGE_BODY_BYTES = 64 * 1024
 
 /** Whether the body is large, or its length is not known before it is read. */
-function mayHaveLargeBody({ 'content-length': length, ...headers }: FastifyRequest['headers']): boolean {
+function mayHaveLargeBody(headers: FastifyRequest['headers']): boolean {
   if (headers['transfer-encoding'] !== undefined) return true
-  return Number(length ?? 0) > (headers['content-encoding'] === undefined ? LARGE_BODY_BYTES : 0)
+  return Number(headers['content-length'] ?? 0) > (headers['content-encoding'] === undefined ? LARGE_BODY_BYTES : 0)
 }
 
 /** Returns the hook that admits a request. It rejects with the error of the first check that fails. */
