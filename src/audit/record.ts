@@ -6,7 +6,7 @@
  *
  * The format is fixed: files of earlier releases must verify, so field names and their order never change.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Endpoint, Param } from '../contracts/endpoint.ts'
 import { describedFields, routeOf } from '../core/endpoint-names.ts'
 import { digestInTurns } from '../core/long-values.ts'
@@ -181,5 +181,5 @@ export function parseRecord(text: string): ParsedRecord | undefined {
 }
 
 function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+  return hash('sha256', text, 'hex')
 }

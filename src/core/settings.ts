@@ -1,5 +1,5 @@
 /** What settings mean to operators: the files that settings name, and digests. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** A certificate that the edge uses. */
 export interface CertificateState {
@@ -30,5 +30,5 @@ const DIGEST_CHARS = 11
 
 /** The text must be no secret, or have at least 128 random bits: other programs may read the digest in Redis. */
 export function digestText(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, DIGEST_CHARS)
+  return hash('sha256', text, 'base64url').slice(0, DIGEST_CHARS)
 }

@@ -8,7 +8,7 @@
  * Fields: `g` random part of the generation · `b` replication id and since when · `q` sequence of invalidations · `r`
  * leases of replicas · `t:<tag>` epoch · `f:<tag>` fences.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 export interface Script {
   readonly lua: string
@@ -22,7 +22,7 @@ export interface Script {
  */
 export function script(...parts: readonly string[]): Script {
   const lua = `#!lua flags=allow-oom\n${parts.join('\n')}`
-  return { lua, sha: createHash('sha1').update(lua).digest('hex') }
+  return { lua, sha: hash('sha1', lua, 'hex') }
 }
 
 /** `now`: milliseconds by the clock of Redis. */

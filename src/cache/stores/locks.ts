@@ -1,6 +1,6 @@
 /** Locks across replicas: a lease with a token. The holder renews it; the others wait for its release or its end. */
 
-import { createHash, randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { growingLru } from '../../core/recently-used.ts'
 import type { TagEpochs } from '../../core/stored-response.ts'
@@ -154,9 +154,9 @@ export function fetchLockName(key: string, { generation, epochs }: TagEpochs): s
 
 /** Names of writes contain paths. Replicas of version 0.1.0 take the same lock: both wait for each other. */
 export function writeLockName(name: string): string {
-  return `turn:${createHash('sha256').update(name).digest('base64url')}:${digest(['turn'])}`
+  return `turn:${hash('sha256', name, 'base64url')}:${digest(['turn'])}`
 }
 
 function digest(texts: readonly string[]): string {
-  return createHash('sha256').update(JSON.stringify(texts)).digest('base64url').slice(0, 22)
+  return hash('sha256', JSON.stringify(texts), 'base64url').slice(0, 22)
 }
