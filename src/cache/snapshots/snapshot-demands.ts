@@ -5,6 +5,7 @@
  */
 
 import type { PageWindow } from '../../collections/request.ts'
+import { isNodeFailure, isOutageFailure } from '../../core/error-meanings.ts'
 import type { NodeReads } from '../../core/node-call.ts'
 import { RecentlyUsed } from '../../core/recently-used.ts'
 
@@ -52,6 +53,8 @@ const NO_WINDOW: DemandWindow = { query: '', end: 0, isWanted: false, queries: 0
 const MAX_COLLECTIONS = 2500
 /** A collection that cannot be read completely is not tried again before. */
 const REFUSAL_MS = 30_000
+/** The same if no node could be called: its attempts cost the nodes nothing, and the outage may be over. */
+const OUTAGE_REFUSAL_MS = 1000
 /** A snapshot of several calls that has answered fewer queries than it took calls so often is not built again for a while. */
 const MAX_UNPAID_BUILDS = 2
 const UNPAID_MS = 600_000
@@ -163,7 +166,8 @@ export class SnapshotDemands {
   }
 
   noteRefusal(key: string, error: unknown): void {
-    this.#collectionOf(key).refusal = { error, until: this.#clock() + REFUSAL_MS }
+    const ms = isNodeFailure(error) && isOutageFailure(error.code) ? OUTAGE_REFUSAL_MS : REFUSAL_MS
+    this.#collectionOf(key).refusal = { error, until: this.#clock() + ms }
   }
 
   /** Throws the error of the last attempt if the collection could not be read completely a short time ago. */

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { EdgeError } from '../../../../src/core/errors.ts'
 import { success } from '../../../support/edge-requests.ts'
 import { agents, snapshotReplica } from './collection-node.ts'
 
@@ -22,3 +23,29 @@ t.test('a stale snapshot that cannot be read again is not tried again by each qu
   }
   t.equal(attempts, 1)
 })
+
+for (const [what, code, answersAgain] of [
+  ['no node could be called', 920, true],
+  ['a node refused the connection', 924, true],
+  ['a call timed out: the next one would take as long', 922, false],
+] as const)
+  t.test(
+    `a collection is tried again a second after it could not be read because ${what}: ${answersAgain}`,
+    async (t) => {
+      const edge = snapshotReplica(agents(100))
+      await edge.warm()
+      const { respond } = edge.nodes
+      edge.nodes.respond = () => {
+        throw new EdgeError(code)
+      }
+      edge.clock.advance(5000)
+      for (const sort of ['name', '-name']) t.match((await edge.get({ sort })).status, { detail: { error: Number } })
+      edge.nodes.respond = respond
+      edge.clock.advance(1100)
+      for (const sort of ['status', '-status']) await edge.get({ sort })
+      await edge.settleBuild()
+      const before = edge.nodes.calls
+      for (const sort of ['id', '-id']) await edge.get({ sort })
+      t.equal(edge.nodes.calls === before, answersAgain)
+    },
+  )
