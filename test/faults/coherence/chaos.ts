@@ -90,18 +90,26 @@ async function recoverNodes({ nodes, replicas, load }: ChaosOptions, wait: Wait)
   for (let written = 0; written < MAX_RECOVERY_WRITES && !(await isWritten()); written += 1) await wait(250)
 }
 
-/** While all nodes or Redis are down longer than any lease, and while clients leave a node that is slow. */
+/**
+ * While all nodes or Redis are down longer than any lease, and while clients leave a node that is slow. The first has all kinds of
+ * reads that are served meanwhile.
+ */
 export const worstHour: Readonly<Record<string, Fault>> = {
+  'nodes refuse, Redis stalled': async (options, wait) => {
+    const { nodes, redis, random } = options
+    await wait(RECOVERED_MS)
+    await nodes?.set({ kind: 'refuse' })
+    await wait(2000 + random.below(1000))
+    redis.pause()
+    await wait(3000 + random.below(4000))
+    redis.resume()
+    await wait(random.below(2000))
+    await recoverNodes(options, wait)
+  },
   'nodes refuse': async (options, wait) => {
     const { nodes, random } = options
     await nodes?.set({ kind: 'refuse' })
     await wait(2000 + random.below(6000))
-    await recoverNodes(options, wait)
-  },
-  'nodes hang': async (options, wait) => {
-    const { nodes, random } = options
-    await nodes?.set({ kind: 'stall' })
-    await wait(4000 + random.below(12_000))
     await recoverNodes(options, wait)
   },
   'Redis stalled': async ({ redis, random }, wait) => {
@@ -110,15 +118,10 @@ export const worstHour: Readonly<Record<string, Fault>> = {
     await wait(3000 + random.below(6000))
     redis.resume()
   },
-  'nodes refuse, Redis stalled': async (options, wait) => {
-    const { nodes, redis, random } = options
-    await wait(RECOVERED_MS)
-    await nodes?.set({ kind: 'refuse' })
-    await wait(1000)
-    redis.pause()
-    await wait(3000 + random.below(4000))
-    redis.resume()
-    await wait(random.below(2000))
+  'nodes hang': async (options, wait) => {
+    const { nodes, random } = options
+    await nodes?.set({ kind: 'stall' })
+    await wait(4000 + random.below(12_000))
     await recoverNodes(options, wait)
   },
   'clients leave': async ({ replicas, upstream, heedsBypass, random }, wait) => {
@@ -139,27 +142,40 @@ const HELD = 500
 /** Time for all replicas to read what the last write has invalidated, and enough reads that are computed from it. */
 const QUIET_MS = 2500
 const DERIVED_IN_QUIET = 20
-const MAX_QUIET_WAITS = 75
-/**
- * Share of the faults of the worst hour that begin with the response to a write, whose value nothing stored has yet, and in
- * which callers go on writing.
- */
-const LOUD = 0.4
+/** A collection that could not be read is not tried again for 30 s. */
+const MAX_QUIET_WAITS = 320
 
-/** A busy machine takes longer for the reads. */
-async function waitForDerived({ load: { counted } }: ChaosOptions, wait: Wait): Promise<void> {
+/** Waits until enough reads are computed, and no write that is fenced prevents it. A busy machine takes longer for the reads. */
+async function waitForDerived({ load: { counted }, redis }: ChaosOptions, wait: Wait): Promise<void> {
   const { derived } = counted
-  await wait(QUIET_MS)
+  let forgotten = 0
   const isEnough = () => counted.derived - derived >= DERIVED_IN_QUIET
-  for (let waits = 0; waits < MAX_QUIET_WAITS && !isEnough(); waits += 1) await wait(100)
+  await wait(QUIET_MS)
+  for (let waits = 0; waits < MAX_QUIET_WAITS && !isEnough(); waits += 1) {
+    // A write with an unknown outcome leaves its fence for minutes. Redis forgets fences when it starts again.
+    if (counted.unknown > forgotten) await redis.restart()
+    forgotten = counted.unknown
+    await wait(100)
+  }
+}
+
+/** Returns the faults of the worst hour and the others in turn, so that a short run has both. */
+function orderedFaults({ nodes, only }: ChaosOptions): readonly (readonly [string, Fault])[] {
+  const [worst, others] = [Object.entries(nodes === undefined ? {} : worstHour), Object.entries(faults)]
+  const ordered = others.flatMap((other, at) => [...worst.slice(at, at + 1), other])
+  return ordered.filter(([name]) => (only ?? name) === name)
 }
 
 export function startChaos(options: ChaosOptions): Chaos {
   const { random, upstream, heedsBypass } = options
   const made: Record<string, number> = {}
   let isQuiet = false
-  const all = options.nodes === undefined ? faults : { ...faults, ...worstHour }
-  const entries = Object.entries(all).filter(([name]) => (options.only ?? name) === name)
+  /**
+   * Every second fault of the worst hour begins with the response to a write, whose value nothing stored has yet, and callers go
+   * on writing.
+   */
+  let isLoud = true
+  const entries = orderedFaults(options)
   let turn = 0
   const pause = () => 300 + random.below(1200)
   const loop = loopFaults(pause, async (wait) => {
@@ -169,7 +185,8 @@ export function startChaos(options: ChaosOptions): Chaos {
     const isWorst = options.nodes !== undefined && name in worstHour
     isQuiet = options.hasQuiet === true && isWorst
     if (isQuiet) await waitForDerived(options, wait)
-    if (isWorst && (!isQuiet || options.isLoud || random.chance(LOUD))) {
+    if (isWorst) isLoud = !isLoud
+    if (isWorst && (!isQuiet || options.isLoud || isLoud)) {
       isQuiet = false
       if (isOutage(name)) upstream.behave({ delay: NORMAL, held: HELD, heedsBypass })
       await options.load.write(random.of(options.replicas).url)

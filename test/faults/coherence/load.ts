@@ -71,6 +71,8 @@ export interface Counted {
   readonly unanswered: number
   /** Number of writes that were answered as not carried out. */
   readonly refused: number
+  /** Number of writes with an unknown outcome, which leave their fence. */
+  readonly unknown: number
 }
 
 export interface Load extends Counted {
@@ -133,10 +135,10 @@ export function startLoad(options: LoadOptions): Running {
     derivedWithoutRedis: 0,
     unanswered: 0,
     refused: 0,
+    unknown: 0,
   }
   const isBurst = createBursts(counted)
-  let unknown = 0
-  const firstKey = () => 1 + KEYS * Math.floor(unknown / UNKNOWN_OUTCOMES_PER_KEYS)
+  const firstKey = () => 1 + KEYS * Math.floor(counted.unknown / UNKNOWN_OUTCOMES_PER_KEYS)
   const nextKey = () => padded(firstKey() + random.below(KEYS))
   let writes = 0
   let begun = 0
@@ -221,7 +223,7 @@ export function startLoad(options: LoadOptions): Running {
     else if (reply !== undefined && isNotCarriedOut(reply.text)) {
       counted.refused += 1
       history[at] = { key, kind: 'refused', begin, end: answered, by }
-    } else unknown += 1
+    } else counted.unknown += 1
     return reply?.isAnswered === true
   }
 
