@@ -31,6 +31,7 @@ export async function fetchOverReplicas(
       isComplete ? `${target.key} complete` : target.key,
       lookup.epochs,
       timeLimitOf(request, ports.limits()) + LOCK_GRACE_MS,
+      request.client.presence,
     )
     const isMissing = lock.held && lock.isMissing && lookup.kind === 'miss' && !isComplete
     // The response may have been stored meanwhile.

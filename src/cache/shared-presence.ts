@@ -15,6 +15,10 @@ export class SharedPresence extends Presence {
     return this.#interactiveClients >= this.#leastInteractive
   }
 
+  get isInteractive(): boolean {
+    return this.#interactiveClients > 0
+  }
+
   get isAwaited(): boolean {
     for (const { presence } of this.#members) if (presence?.isAwaited !== false) return true
     return false
@@ -26,9 +30,9 @@ export class SharedPresence extends Presence {
     const isInteractive = member?.isAwaited !== false && (!isBulk || member?.isShared === true)
     if (!isInteractive || member?.isShared) this.#noteCause()
     this.#members.add(joined)
-    if (isInteractive) this.#addInteractive()
+    if (isInteractive) this.awaitElsewhere()
     // An interactive client may await later what this work is a part of.
-    const endShare = isInteractive ? undefined : member?.onShare?.(() => this.#addInteractive())
+    const endShare = isInteractive ? undefined : member?.onShare?.(() => this.awaitElsewhere())
     if (member === undefined) this.pin()
     let state: PresenceState | undefined
     const change = (next?: PresenceState) => {
@@ -61,7 +65,7 @@ export class SharedPresence extends Presence {
     this.set('connected')
   }
 
-  #addInteractive(): void {
+  awaitElsewhere(): void {
     this.#interactiveClients += 1
     if (this.#interactiveClients === this.#leastInteractive) for (const listener of this.#onShare) listener()
   }
@@ -70,4 +74,11 @@ export class SharedPresence extends Presence {
   #noteCause(): void {
     if (this.#members.size === 0) this.#leastInteractive = 1
   }
+}
+
+/** Calls `run` once an interactive client waits. The returned function, if any, ends this. */
+export function onInteractive(presence: ClientPresence | undefined, run: () => void): (() => void) | undefined {
+  if (!presence?.isInteractive) return presence?.onShare?.(run)
+  run()
+  return undefined
 }

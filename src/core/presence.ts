@@ -13,10 +13,14 @@ export interface ClientPresence {
   readonly isAwaited?: boolean
   /** Whether several interactive clients wait for the response, or one for what a bulk request or a refresh began. Absent: no. */
   readonly isShared?: boolean
+  /** Whether an interactive client waits for the response. Absent: no. */
+  readonly isInteractive?: boolean
   /** Calls the listener after each change, until the returned function is called. */
   onChange(listener: () => void): () => void
   /** Calls the listener when `isShared` becomes true, until the returned function is called. */
   onShare?(listener: () => void): () => void
+  /** To be called when an interactive client waits for the same response elsewhere. It counts until the work ends. */
+  awaitElsewhere?(): void
   /** Makes the state `connected` for good: what the call is part of has begun to act. Absent: it does not act. */
   pin?(): void
 }

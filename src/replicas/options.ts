@@ -82,8 +82,8 @@ export const redisChannels = {
   invalidations: 'edge:{e}:raised',
   /** What is addressed to one replica: its own heartbeats, and acknowledgements of its invalidations. */
   replica: (id: string) => `edge:{e}:to:${id}`,
-  /** The names of locks that were released. */
-  lockReleases: 'edge:{e}:settled',
+  /** The names of locks that were released, and `awaited NAME` of those that an interactive client awaits. */
+  locks: 'edge:{e}:settled',
   /** Entries that were replaced: the id of the replica, a space, the key. */
   replacements: 'edge:{e}:kept',
   /** New revocations: the id of the replica. */

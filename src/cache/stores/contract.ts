@@ -1,5 +1,6 @@
 import type { Tag } from '../../contracts/endpoint.ts'
 import type { StoredResponseInfo } from '../../core/cache.ts'
+import type { ClientPresence } from '../../core/presence.ts'
 import type { Lookup, StoredBytes, StoredRead, TagEpochs } from '../../core/stored-response.ts'
 
 /** Keys of bytes that no read returns. */
@@ -85,8 +86,11 @@ export interface CacheStore extends EpochStore<StoredRead, string> {
    * latest that this replica has read; `undefined`: it has read none since its latest write. Absent: there is no Redis.
    */
   lookupWithoutRedis?(key: string, tags: readonly Tag[]): Lookup | undefined
-  /** One fetch for all replicas. `lease`: as of a write lock. */
-  acquireFetchLock(key: string, epochs: TagEpochs, lease: number): Promise<Lock>
+  /**
+   * One fetch for all replicas. `lease`: as of a write lock. `presence`: of the clients that await the fetch: that of the holder
+   * counts an interactive client that waits for the lock.
+   */
+  acquireFetchLock(key: string, epochs: TagEpochs, lease: number, presence?: ClientPresence): Promise<Lock>
   /** `ms`: how long to wait for Redis, in milliseconds (default: `STORE_WAIT_MS`). */
   fence(tags: readonly Tag[], ms?: number): Promise<WriteFence>
   /** Absent: there are no other replicas. */

@@ -1,5 +1,5 @@
 /**
- * Receives what other replicas publish: invalidations, which it acknowledges, released locks, and replaced entries. Messages
+ * Receives what other replicas publish: invalidations, which it acknowledges, locks, and replaced entries. Messages
  * carry the generation and a sequence number. After a gap, this replica discards all epochs that it knows.
  */
 import { isObject, isStringArray, parseJson } from '../../core/values.ts'
@@ -27,7 +27,7 @@ interface InvalidationSubscriberOptions {
   readonly known: KnownEpochs
   readonly onEvent: (event: StoreEvent) => void
   readonly acknowledgements: Acknowledgements
-  readonly onLockReleased: (name: string) => void
+  readonly onLockMessage: (message: string) => void
   /** Another replica stored a newer response under this key. */
   readonly onReplaced: (key: string) => void
   /** A replica has purged a key, a group or everything. Also called after a gap, since its messages may have been purges. */
@@ -41,11 +41,11 @@ export class InvalidationSubscriber {
 
   constructor(options: InvalidationSubscriberOptions) {
     this.#options = options
-    const { replica, onLockReleased } = options
+    const { replica, onLockMessage } = options
     const handle = (text: string) => this.#handle(parseJson(text))
     replica.subscribe(redisChannels.invalidations, handle)
     replica.subscribe(redisChannels.replica(replica.id), handle)
-    replica.subscribe(redisChannels.lockReleases, onLockReleased)
+    replica.subscribe(redisChannels.locks, onLockMessage)
     replica.subscribe(redisChannels.replacements, (text) => this.#replaced(text))
   }
 

@@ -2,12 +2,14 @@
 
 import { hash, randomUUID } from 'node:crypto'
 import { EventEmitter } from 'node:events'
+import type { ClientPresence } from '../../core/presence.ts'
 import { growingLru } from '../../core/recently-used.ts'
 import type { TagEpochs } from '../../core/stored-response.ts'
 import type { RedisConnection } from '../../replicas/connection.ts'
 import { redisChannels, redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
 import { script } from '../../replicas/scripts.ts'
+import { onInteractive } from '../shared-presence.ts'
 import type { Lock } from './contract.ts'
 
 /** KEYS: lock. ARGV: token, milliseconds. Returns 1 if this token holds the lock. */
@@ -34,11 +36,25 @@ const MISSING = -2
 /** If Redis is unreachable, each replica is alone. */
 const UNSHARED: Lock = { held: true, release: async () => {} }
 
+interface FetchLockOptions {
+  readonly entry?: string | undefined
+  readonly presence?: ClientPresence | undefined
+}
+
+interface Holding {
+  readonly name: string
+  readonly token: string
+  readonly lease: number
+  readonly isMissing: boolean
+  /** Ends the listener for clients that await the lock. */
+  readonly stopListening: () => void
+}
+
 export class Locks {
   readonly #replica: RedisReplica
   readonly #connection: RedisConnection
-  /** The names of locks that were released. */
-  readonly #releases = new EventEmitter().setMaxListeners(0)
+  /** What replicas publish about locks: the names of those that were released, and those that an interactive client awaits. */
+  readonly #messages = new EventEmitter().setMaxListeners(0)
   readonly #renewals = new Set<NodeJS.Timeout>()
   /** The names of locks whose release Redis has not confirmed, by token. */
   readonly #unconfirmed = growingLru<string, string>(MAX_UNCONFIRMED)
@@ -53,17 +69,20 @@ export class Locks {
   /**
    * `lease`: milliseconds after which a holder that did not renew the lock counts as dead. `entry`: the key of Redis whose
    * absence `isMissing` shows. Its command comes behind that of the lock, in one write; servers of a Redis Cluster keep no order,
-   * so that there a response that was stored between the two is fetched once more.
+   * so that there a response that was stored between the two is fetched once more. `presence`: as of `acquireFetchLock`.
    */
-  async acquire(name: string, lease: number, entry?: string): Promise<Lock> {
+  async acquire(name: string, lease: number, { entry, presence }: FetchLockOptions = {}): Promise<Lock> {
     const { contact, times } = this.#replica
     if (!contact.isTrusted) return UNSHARED
-    // Listen before trying: the lock may be released between the reply and the first listener.
+    // Listen before trying: the lock may be released, or awaited, between the reply and the first listener.
     let end = () => {}
     const ended = new Promise<void>((resolve) => {
       end = resolve
     })
-    this.#releases.once(eventOf(name), end)
+    this.#messages.once(eventOf(name), end)
+    const onAwaited = () => presence?.awaitElsewhere?.()
+    if (presence !== undefined) this.#messages.on(eventOf(awaited(name)), onAwaited)
+    const stopListening = () => this.#messages.off(eventOf(awaited(name)), onAwaited)
     const token = randomUUID()
     const reply = await this.#connection.send(times.commandTimeout, (client) =>
       Promise.all([
@@ -73,26 +92,38 @@ export class Locks {
     )
     contact.reportReply(reply)
     if (reply.ok && reply.value[0] === null) {
+      stopListening()
       const checks = this.#checkRegularly(name, end, lease)
-      return { held: false, settled: ended.then(() => clearInterval(checks)) }
+      const endWatch = onInteractive(presence, () => void this.#publishAwaited(name))
+      const settle = () => {
+        clearInterval(checks)
+        endWatch?.()
+      }
+      return { held: false, settled: ended.then(settle) }
     }
-    this.#releases.off(eventOf(name), end)
-    if (reply.ok) return this.#hold(name, token, lease, reply.value[1] === MISSING)
+    this.#messages.off(eventOf(name), end)
+    if (reply.ok) return this.#hold({ name, token, lease, isMissing: reply.value[1] === MISSING, stopListening })
+    stopListening()
     void this.#release(name, token)
     return UNSHARED
   }
 
-  /** Takes the message that a lock was released. */
-  released(name: string): void {
-    this.#releases.emit(eventOf(name))
+  /** Takes a message of the channel of locks. */
+  receive(message: string): void {
+    this.#messages.emit(eventOf(message))
   }
 
   close(): void {
     for (const timer of this.#renewals) clearInterval(timer)
-    for (const event of this.#releases.eventNames()) this.#releases.emit(event)
+    for (const event of this.#messages.eventNames()) this.#messages.emit(event)
   }
 
-  #hold(name: string, token: string, lease: number, isMissing: boolean): Lock {
+  #publishAwaited(name: string): Promise<unknown> {
+    const { bulkTimeout } = this.#replica.times
+    return this.#connection.send(bulkTimeout, (client) => client.publish(redisChannels.locks, awaited(name)))
+  }
+
+  #hold({ name, token, lease, isMissing, stopListening }: Holding): Lock {
     const { times } = this.#replica
     const key = redisKeys.lock(name)
     const renew = () => this.#connection.runScript(RENEW_LOCK, [key], [token, Math.ceil(lease)], times.bulkTimeout)
@@ -101,6 +132,7 @@ export class Locks {
     this.#renewals.add(timer)
     const releaseOnce = (...message: readonly string[]) => {
       clearInterval(timer)
+      stopListening()
       return this.#renewals.delete(timer) ? this.#release(name, token, message) : undefined
     }
     return { held: true, isMissing, release: async () => void (await releaseOnce()), releaseBehind: releaseOnce }
@@ -108,7 +140,7 @@ export class Locks {
 
   /** `message`: a channel and a message to be published before the release, if any. */
   async #release(name: string, token: string, message: readonly string[] = []): Promise<boolean> {
-    const args = [token, ...message, redisChannels.lockReleases, name]
+    const args = [token, ...message, redisChannels.locks, name]
     const { bulkTimeout } = this.#replica.times
     const { ok } = await this.#connection.runScript(RELEASE_LOCK, [redisKeys.lock(name)], args, bulkTimeout)
     if (ok) this.#unconfirmed.delete(token)
@@ -134,7 +166,7 @@ export class Locks {
       contact.reportReply(reply)
       // One slow reply is no evidence about the lock.
       if (reply.ok ? reply.value !== null : contact.isTrusted) return
-      this.#releases.off(eventOf(name), end)
+      this.#messages.off(eventOf(name), end)
       end()
     }
     const interval = Math.min(MAX_CHECK_INTERVAL_MS, Math.max(times.commandTimeout, lease / 8))
@@ -143,8 +175,13 @@ export class Locks {
 }
 
 /** Another program may publish `error`, which an emitter throws without a listener. */
-function eventOf(name: string): string {
-  return `released ${name}`
+function eventOf(message: string): string {
+  return `lock ${message}`
+}
+
+/** The message that an interactive client awaits what the holder of a fetch lock does. Earlier versions ignore it. */
+function awaited(name: string): string {
+  return `awaited ${name}`
 }
 
 /** The epochs are part of the name: a fetch that began before a write must not be joined after it. */

@@ -1,16 +1,22 @@
 /** Locks of a single process. */
+import type { ClientPresence } from '../../core/presence.ts'
+import { onInteractive } from '../shared-presence.ts'
 import type { Lock } from './contract.ts'
 
 export class MemoryLocks {
-  readonly #held = new Map<string, Promise<void>>()
+  readonly #held = new Map<string, { readonly settled: Promise<void>; readonly presence: ClientPresence | undefined }>()
 
-  acquire(name: string): Lock {
-    const settled = this.#held.get(name)
-    if (settled !== undefined) return { held: false, settled }
+  acquire(name: string, presence?: ClientPresence): Lock {
+    const held = this.#held.get(name)
+    if (held !== undefined) {
+      const endWatch = onInteractive(presence, () => held.presence?.awaitElsewhere?.())
+      return { held: false, settled: held.settled.then(endWatch) }
+    }
     let settle = () => {}
-    const lock = new Promise<void>((resolve) => {
+    const settled = new Promise<void>((resolve) => {
       settle = resolve
     })
+    const lock = { settled, presence }
     this.#held.set(name, lock)
     return {
       held: true,

@@ -85,9 +85,9 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
       known,
       acknowledgements,
       onEvent,
-      onLockReleased: (name) => {
-        this.#fetchLocks.released(name)
-        this.#writeLocks.released(name)
+      onLockMessage: (message) => {
+        this.#fetchLocks.receive(message)
+        this.#writeLocks.receive(message)
       },
       onReplaced: (key) => this.#local.delete(key),
       onPurge: () => {
@@ -103,9 +103,10 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     })
   }
 
-  readonly acquireFetchLock: CacheStore['acquireFetchLock'] = (key, epochs, lease) => {
+  readonly acquireFetchLock: CacheStore['acquireFetchLock'] = (key, epochs, lease, presence) => {
     const isRecent = this.#replica.elapsed() - (epochs.readAt ?? Number.NEGATIVE_INFINITY) < MAX_LOOKUP_AGE_MS
-    return this.#fetchLocks.acquire(fetchLockName(key, epochs), lease, isRecent ? redisKeys.entry(key) : undefined)
+    const entry = isRecent ? redisKeys.entry(key) : undefined
+    return this.#fetchLocks.acquire(fetchLockName(key, epochs), lease, { entry, presence })
   }
   readonly acquireWriteLock: AcquireWriteLock = (name, lease) => this.#writeLocks.acquire(writeLockName(name), lease)
   readonly fence: CacheStore['fence'] = (...fence) => this.#invalidator.fence(...fence)

@@ -200,6 +200,6 @@ function noEpochs(store: CacheStore): Partial<CacheStore> {
       const epochs = real.get(entry.epochs) ?? entry.epochs
       if (!epochs.fenced) await store.store({ ...entry, epochs })
     },
-    acquireFetchLock: (key, epochs, patience) => store.acquireFetchLock(key, real.get(epochs) ?? epochs, patience),
+    acquireFetchLock: (key, epochs, ...lease) => store.acquireFetchLock(key, real.get(epochs) ?? epochs, ...lease),
   }
 }

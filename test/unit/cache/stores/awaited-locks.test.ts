@@ -1,0 +1,84 @@
+/** A read that waits for the queued call of another replica makes this call as urgent as the read itself is. */
+import t, { type Test } from 'tap'
+import { Presence } from '../../../../src/core/presence.ts'
+import type { EdgeRead, RequestClient } from '../../../../src/core/request.ts'
+import { startDeadline } from '../../../../src/core/timing.ts'
+import type { LimitedCall } from '../../../../src/upstream/limiter.ts'
+import { createLatch, replica as edgeReplica, edgeRequest, success } from '../../../support/edge-requests.ts'
+import { eventually } from '../../../support/eventually.ts'
+import { startRedis } from '../../../support/redis.ts'
+import { createLimiter, flowOf } from '../../upstream/limiter-simulation.ts'
+import { replica, steady } from './replicas.ts'
+
+const redis = await startRedis()
+t.teardown(() => redis.close())
+
+const clock = () => performance.now()
+/** No test finds what another has stored. */
+const agents = Array.from({ length: 100 }, (_, at) => String(at))
+
+/** One replica with a node that takes one call at a time; `order`: the agents in the order in which the node gets them. */
+async function edge(test: Test) {
+  const { store } = await replica(test, redis, { times: steady })
+  const { nodes, read } = edgeReplica({ store, clock })
+  const limiter = createLimiter(() => ({ inFlight: 1, queue: 100 }), clock)
+  const order: string[] = []
+  const { opened, open } = createLatch()
+  const presences = new Map<string, RequestClient['presence']>()
+  nodes.respond = async (request) => {
+    const { client, params } = request as EdgeRead
+    const { agent_id: agent = '' } = params
+    const { flow, presence } = client
+    presences.set(agent, presence)
+    const call: LimitedCall = {
+      ...{ priority: 'interactive', caller: 'edge', path: `/agents/${agent}`, endpoint: 'GET /agents/:agent_id' },
+      ...(flow && { flow }),
+      ...(presence && { presence }),
+    }
+    await limiter.acquire(call, startDeadline(20_000, undefined, clock))
+    order.push(agent)
+    await opened
+    limiter.release(call, clock(), 'success')
+    return success(agent)
+  }
+  /** `flow`: as in `flowOf`. */
+  const ask = (agent: string, flow: string) => {
+    const client = { signal: new AbortController().signal, presence: new Presence(), flow: flowOf(flow) }
+    return read(edgeRequest('GET /agents/:agent_id', { params: { agent_id: agent }, client }))
+  }
+  return { ask, order, open, presences }
+}
+
+/** Returns where in the queue of five other reads the holder of the fetch lock sends the call for which `followers` wait. */
+async function placeOf(test: Test, followers: readonly string[]): Promise<number> {
+  const [holder, other] = [await edge(test), await edge(test)]
+  const [shared = '', first = '', ...queued] = agents.splice(0, 7)
+  const asked = [holder.ask(first, 'ann 127.0.0.1 0')]
+  await eventually(() => holder.order.length === 1)
+  asked.push(holder.ask(shared, 'ann 127.0.0.1 1+'))
+  for (const agent of queued) asked.push(holder.ask(agent, 'ann 127.0.0.1 2'))
+  await eventually(() => holder.presences.size === 7)
+  for (const flow of followers) {
+    asked.push(other.ask(shared, flow))
+    // The flight begins as this client's.
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  const isAwaited = followers.some((flow) => !flow.endsWith('+'))
+  await eventually(() => holder.presences.get(shared)?.isShared === isAwaited)
+  holder.open()
+  await Promise.all(asked)
+  test.strictSame(other.order, [], 'the node gets the call once')
+  return holder.order.indexOf(shared)
+}
+
+t.test('a read that waits for the queued bulk call of another replica moves it before others', async (t) => {
+  t.equal(await placeOf(t, ['ann 127.0.0.1 9']), 1)
+})
+
+t.test('so does one that joins a bulk read of its replica, which waits for that call', async (t) => {
+  t.equal(await placeOf(t, ['ann 127.0.0.1 8+', 'ann 127.0.0.1 9']), 1)
+})
+
+t.test('a bulk read does not', async (t) => {
+  t.equal(await placeOf(t, ['ann 127.0.0.1 8+']), 6)
+})
