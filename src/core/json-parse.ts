@@ -3,11 +3,9 @@ import {
   BACKSLASH,
   CLOSE,
   CLOSE_LIST,
-  COLON,
   COMMA,
   endOfEscape,
-  IS_SPACE,
-  OPEN,
+  endOfValue,
   OPEN_LIST,
   QUOTE,
   skipSpace,
@@ -101,29 +99,11 @@ function* readItems(reader: Reader, closing: number, take: TakeItems): Cooperati
 
 function endOfShortMember(bytes: Buffer, at: number): number {
   const end = endOfShort(bytes, at)
-  return end < 0 ? end : endOfShort(bytes, skipSpace(bytes, skipSpace(bytes, end) + 1), PIECE_BYTES - (end - at))
+  return end < 0 ? end : endOfValue(bytes, skipSpace(bytes, skipSpace(bytes, end) + 1), PIECE_BYTES - (end - at))
 }
 
-/** Returns the end of a value of at most this number of bytes; negative: it is longer. */
-function endOfShort(bytes: Buffer, at: number, maxBytes = PIECE_BYTES): number {
-  const last = Math.min(bytes.length, at + maxBytes)
-  let depth = 0
-  for (let place = at; place < last; place += 1) {
-    const byte = bytes[place]
-    if (byte === QUOTE) {
-      place += 1
-      while (place < last && bytes[place] !== QUOTE) place += bytes[place] === BACKSLASH ? 2 : 1
-      if (place >= last) return -1
-      if (depth === 0) return place + 1
-    } else if (byte === OPEN || byte === OPEN_LIST) depth += 1
-    else if (byte === CLOSE || byte === CLOSE_LIST) {
-      // The end of what contains a scalar.
-      if (depth === 0) return place
-      depth -= 1
-      if (depth === 0) return place + 1
-    } else if (depth === 0 && (byte === COMMA || byte === COLON || IS_SPACE[byte ?? 0] === 1)) return place
-  }
-  return -1
+function endOfShort(bytes: Buffer, at: number): number {
+  return endOfValue(bytes, at, PIECE_BYTES)
 }
 
 /** Parses a text in pieces that end between two characters. */

@@ -1,7 +1,6 @@
 /**
- * Finds the ends of JSON values in bytes, and checks them on the way, without parsing them. Each function returns the
- * offset after the value, or -1 if the value is truncated, is not JSON (RFC 8259) or is nested too deeply. Whether texts
- * are valid UTF-8 is not checked.
+ * Finds the ends of values, texts and tokens in the bytes of JSON (RFC 8259), without parsing them. A response is
+ * checked once (`envelope-scan.ts`): tokens are checked on the way, values and texts are those of checked bytes.
  */
 export const QUOTE = 0x22
 export const COMMA = 0x2c
@@ -42,20 +41,35 @@ export function skipSpace(bytes: Buffer, at: number): number {
   }
 }
 
-/** `at`: the opening quote of a text. */
-export function endOfText(bytes: Buffer, at: number): number {
+/** Returns the end of a text in checked JSON; negative: it is at `last` or behind it. `at`: the opening quote. */
+export function endOfText(bytes: Buffer, at: number, last = bytes.length): number {
   let place = at + 1
-  for (;;) {
-    while (IS_PLAIN[bytes[place] ?? 0] === 1) place++
-    const byte = bytes[place]
-    if (byte === QUOTE) return place + 1
-    if (byte !== BACKSLASH) return -1
-    place = endOfEscape(bytes, place)
-    if (place < 0) return -1
-  }
+  while (place < last && bytes[place] !== QUOTE) place += bytes[place] === BACKSLASH ? 2 : 1
+  return place < last ? place + 1 : -1
 }
 
-/** `at`: a backslash. */
+/** Returns the end of a value in checked JSON; negative: it has more than this number of bytes. `at`: its first byte. */
+export function endOfValue(bytes: Buffer, at: number, maxBytes = bytes.length): number {
+  const last = Math.min(bytes.length, at + maxBytes)
+  let depth = 0
+  for (let place = at; place < last; place += 1) {
+    const byte = bytes[place]
+    if (byte === QUOTE) {
+      const end = endOfText(bytes, place, last)
+      if (end < 0 || depth === 0) return end
+      place = end - 1
+    } else if (byte === OPEN || byte === OPEN_LIST) depth += 1
+    else if (byte === CLOSE || byte === CLOSE_LIST) {
+      // The end of what contains a scalar.
+      if (depth === 0) return place
+      depth -= 1
+      if (depth === 0) return place + 1
+    } else if (depth === 0 && (byte === COMMA || byte === COLON || IS_SPACE[byte ?? 0] === 1)) return place
+  }
+  return -1
+}
+
+/** Returns the end of an escape; -1 if it is none. `at`: a backslash. */
 export function endOfEscape(bytes: Buffer, at: number): number {
   const byte = bytes[at + 1] ?? 0
   if (byte !== LETTER_U) return IS_ESCAPED[byte] === 1 ? at + 2 : -1
@@ -63,55 +77,7 @@ export function endOfEscape(bytes: Buffer, at: number): number {
   return at + 6
 }
 
-/** `at`: the first byte of any value. */
-export function endOfValue(bytes: Buffer, at: number): number {
-  return endWithin(bytes, at, 0)
-}
-
-/** `depth`: the number of open brackets around the value. */
-function endWithin(bytes: Buffer, at: number, depth: number): number {
-  const byte = bytes[at]
-  if (byte === QUOTE) return endOfText(bytes, at)
-  if (byte !== OPEN && byte !== OPEN_LIST) return endOfScalar(bytes, at)
-  if (depth === MAX_DEPTH) return -1
-  const first = skipSpace(bytes, at + 1)
-  // In ASCII, each closing bracket is two above its opening one.
-  if (bytes[first] === byte + 2) return first + 1
-  return byte === OPEN ? endOfMembers(bytes, first, depth + 1) : endOfElements(bytes, first, depth + 1)
-}
-
-/** `at`: the first byte of a member's name. */
-function endOfMembers(bytes: Buffer, at: number, depth: number): number {
-  let place = at
-  for (;;) {
-    if (bytes[place] !== QUOTE) return -1
-    place = endOfText(bytes, place)
-    if (place < 0) return -1
-    place = skipSpace(bytes, place)
-    if (bytes[place] !== COLON) return -1
-    place = endWithin(bytes, skipSpace(bytes, place + 1), depth)
-    if (place < 0) return -1
-    place = skipSpace(bytes, place)
-    if (bytes[place] === CLOSE) return place + 1
-    if (bytes[place] !== COMMA) return -1
-    place = skipSpace(bytes, place + 1)
-  }
-}
-
-/** `at`: the first byte of an element of a list. */
-function endOfElements(bytes: Buffer, at: number, depth: number): number {
-  let place = at
-  for (;;) {
-    const end = endWithin(bytes, place, depth)
-    if (end < 0) return -1
-    place = skipSpace(bytes, end)
-    if (bytes[place] === CLOSE_LIST) return place + 1
-    if (bytes[place] !== COMMA) return -1
-    place = skipSpace(bytes, place + 1)
-  }
-}
-
-/** `at`: the first byte of a number or a literal. */
+/** Returns the end of a number or a literal; -1 if it is none. `at`: its first byte. */
 export function endOfScalar(bytes: Buffer, at: number): number {
   const byte = bytes[at] ?? 0
   if (byte === 0x2d || isDigit(byte)) return endOfNumber(bytes, at)
