@@ -73,6 +73,7 @@ const cluster: readonly V3Endpoint[] = [
     },
     response: collectionOf('Node'),
     cache: statusOfNow,
+    priority: 'health',
     snapshot: 'nodes',
     listsNodes: ['limit', 'sort'],
   }),
@@ -81,6 +82,7 @@ const cluster: readonly V3Endpoint[] = [
     params: { node_name: filter('names', 'node name') },
     query: { select: { ...hiddenSelect, note: 'no effect', selectsNothing: true } },
     response: objectOf('Node'),
+    priority: 'health',
   }),
   read('/cluster/configuration/validation', 'Is the configuration of all nodes valid?', {
     ...reading,
