@@ -30,9 +30,9 @@ export class SharedPresence extends Presence {
     const isInteractive = member?.isAwaited !== false && (!isBulk || member?.isShared === true)
     if (!isInteractive || member?.isShared) this.#noteCause()
     this.#members.add(joined)
-    if (isInteractive) this.awaitElsewhere()
+    if (isInteractive) this.#addInteractive()
     // An interactive client may await later what this work is a part of.
-    const endShare = isInteractive ? undefined : member?.onShare?.(() => this.awaitElsewhere())
+    const endShare = isInteractive ? undefined : member?.onShare?.(() => this.#addInteractive())
     if (member === undefined) this.pin()
     let state: PresenceState | undefined
     const change = (next?: PresenceState) => {
@@ -66,6 +66,10 @@ export class SharedPresence extends Presence {
   }
 
   awaitElsewhere(): void {
+    this.#addInteractive()
+  }
+
+  #addInteractive(): void {
     this.#interactiveClients += 1
     if (this.#interactiveClients === this.#leastInteractive) for (const listener of this.#onShare) listener()
   }

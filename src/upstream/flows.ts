@@ -12,8 +12,8 @@
  *
  * A party is all flows of one user at one address, and counts as they do: a client that opens many connections, or one for each
  * request, is many flows and one party. The next call is that of a party without `recent` node time, then of one with less than
- * `BURST_MS`, and among these of the one with the least `served`. The same rule chooses the flow of the party, but a read that
- * several of its interactive clients await (`shared`) comes first.
+ * `BURST_MS`, and among these of the one with the least `served`. The same rule chooses the flow of the party, but reads that
+ * are shared (`ClientPresence.isShared`) come first.
  */
 import { type NodeCall, PAUSE_MS } from '../core/node-call.ts'
 
