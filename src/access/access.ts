@@ -6,7 +6,6 @@ import type { Caller } from '../core/request.ts'
 import type { SettingDigests } from '../core/settings.ts'
 import type { Clock } from '../core/timing.ts'
 import type { NameAndPassword } from '../core/values.ts'
-import type { CheckLimits } from './login-queue.ts'
 import type { VerifyPassword } from './passwords.ts'
 import type { CustomRoles, RoleAssignment } from './roles.ts'
 import type { ExternalIssuerSettings } from './token-issuers.ts'
@@ -53,6 +52,14 @@ export interface PassthroughUsers {
   readonly role: string
   /** Absent: two checks at the same time, since a node answers four or five calls per second. */
   readonly checks?: CheckLimits
+}
+
+/** Limits of the checks of passwords. */
+export interface CheckLimits {
+  /** Checks that run at the same time. */
+  readonly concurrency: number
+  /** Checks that wait, for each rank: none can fill the queue of another. */
+  readonly maxQueued: number
 }
 
 export type AuthFailure =

@@ -7,11 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createCounters } from '../core/counters.ts'
 import type { FailedLoginReason } from '../core/events.ts'
 import { growingLru } from '../core/recently-used.ts'
+import { Semaphore } from '../core/semaphore.ts'
 import { type Clock, systemClock } from '../core/timing.ts'
 import type { BasicCharset, NameAndPassword } from '../core/values.ts'
-import type { AccessOptions } from './access.ts'
-import { LoginAttempts, type LoginRank } from './login-attempts.ts'
-import { type CheckLimits, LoginQueue } from './login-queue.ts'
+import type { AccessOptions, CheckLimits } from './access.ts'
+import { LOGIN_RANKS, LoginAttempts, type LoginRank } from './login-attempts.ts'
 import type { VerifyPassword } from './passwords.ts'
 
 type LoginResult =
@@ -25,7 +25,7 @@ interface LoginOptions {
   /** Returns a value that changes with the user's credentials, such as the hash in the users file. */
   credentialVersion(name: string): string | undefined
   readonly attempts: LoginAttempts
-  readonly queue: LoginQueue
+  readonly limits: CheckLimits
   readonly clock: Clock
   readonly onFailure?: ((reason: FailedLoginReason) => void) | undefined
 }
@@ -44,17 +44,12 @@ const MAX_NAME_LENGTH = 512
 const MIN_RETRY_MS = 1000
 const WRONG: LoginResult = { ok: false, reason: 'wrong' }
 
-interface PasswordCheck extends Pick<LoginOptions, 'verifyPassword' | 'credentialVersion'> {
-  readonly limits: CheckLimits
-}
-
 export function createPasswordLogins(
   { clock = systemClock, limits, counters = createCounters(() => clock.elapsed()), onFailedLogin }: AccessOptions,
-  { limits: checkLimits, ...check }: PasswordCheck,
+  check: Pick<LoginOptions, 'verifyPassword' | 'credentialVersion' | 'limits'>,
 ): PasswordLogins {
   const attempts = new LoginAttempts({ failedLogins: limits.failedLogins, counters })
-  const queue = new LoginQueue(checkLimits)
-  return new PasswordLogins({ ...check, attempts, queue, clock, onFailure: onFailedLogin })
+  return new PasswordLogins({ ...check, attempts, clock, onFailure: onFailedLogin })
 }
 
 export class PasswordLogins {
@@ -62,12 +57,14 @@ export class PasswordLogins {
   readonly #key = randomBytes(32)
   readonly #remembered = growingLru<string, RememberedLogin>(MAX_REMEMBERED_USERS)
   readonly #pending = new Map<string, Promise<LoginResult>>()
+  readonly #checks: Semaphore
   #delayed = 0
   /** Milliseconds of the last check. */
   #checkMs = 0
 
   constructor(options: LoginOptions) {
     this.#options = options
+    this.#checks = new Semaphore(() => options.limits.concurrency, LOGIN_RANKS)
   }
 
   /** Rejects only if `verifyPassword` rejects. */
@@ -118,8 +115,8 @@ export class PasswordLogins {
     }
     if (isRight === undefined) {
       await attempts.cancel(address, name)
-      const wait = this.#options.queue.turnsBefore(decision.rank) * this.#checkMs
-      return { ok: false, reason: 'busy', retryAfterMs: Math.max(MIN_RETRY_MS, wait) }
+      const turns = this.#checks.waiting(decision.rank) / this.#options.limits.concurrency
+      return { ok: false, reason: 'busy', retryAfterMs: Math.max(MIN_RETRY_MS, turns * this.#checkMs) }
     }
     if (!isRight) return WRONG
     await attempts.succeed(address, name)
@@ -149,12 +146,16 @@ export class PasswordLogins {
       await sleep(delayMs)
       this.#delayed--
     }
-    return this.#options.queue.run(async () => {
-      const start = this.#options.clock.elapsed()
+    if (!this.#checks.isFree && this.#checks.waiting(rank) >= this.#options.limits.maxQueued) return undefined
+    await this.#checks.take(rank)?.taken
+    const start = this.#options.clock.elapsed()
+    try {
       const isRight = await verify()
       this.#checkMs = this.#options.clock.elapsed() - start
       return isRight
-    }, rank)
+    } finally {
+      this.#checks.release()
+    }
   }
 
   /** The length of the name comes first: without it, `a` + `bc` and `ab` + `c` would be the same credentials. */

@@ -5,8 +5,7 @@
  * and those that the settings name have further ones.
  */
 import { type NameAndPassword, parseBasic } from '../core/values.ts'
-import type { Access, AccessOptions, PassthroughUsers, Recheck } from './access.ts'
-import type { CheckLimits } from './login-queue.ts'
+import type { Access, AccessOptions, CheckLimits, PassthroughUsers, Recheck } from './access.ts'
 import { createPasswordLogins } from './logins.ts'
 import { type CustomRoles, NO_PERMISSIONS, type RoleAssignment, type Roles, resolvePermissions } from './roles.ts'
 import { INVALID } from './tokens.ts'

@@ -1,5 +1,5 @@
 /** A wait for a slot. `leave`: to be called if the slot is no longer wanted, also if it was taken at the same moment. */
-export interface SlotWait {
+interface SlotWait {
   readonly taken: Promise<undefined>
   leave(): void
 }

@@ -5,7 +5,6 @@ import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { createSignIns } from '../../../packages/console/server/sign-in/sessions.ts'
 import { LoginAttempts } from '../../../src/access/login-attempts.ts'
-import { LoginQueue } from '../../../src/access/login-queue.ts'
 import { PasswordLogins } from '../../../src/access/logins.ts'
 import { createRevocationList } from '../../../src/access/revocations.ts'
 import { verifyToken } from '../../../src/access/tokens.ts'
@@ -37,7 +36,7 @@ function logins(isRight: boolean): Use {
     verifyPassword: async () => isRight,
     credentialVersion: () => undefined,
     attempts: new LoginAttempts({ failedLogins, counters: createCounters(clock.elapsed) }),
-    queue: new LoginQueue({ concurrency: 3, maxQueued: 64 }),
+    limits: { concurrency: 3, maxQueued: 64 },
     clock,
   })
   return (index) => passwords.login(addressOf(index), `user ${index}`, 'a password')

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { LoginAttempts } from '../../../src/access/login-attempts.ts'
-import { LoginQueue } from '../../../src/access/login-queue.ts'
 import { PasswordLogins } from '../../../src/access/logins.ts'
 import { createCounters } from '../../../src/core/counters.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -9,15 +8,16 @@ import { eventually } from '../../support/eventually.ts'
 function createLogins({ gates = [Promise.resolve()], concurrency = 1, maxQueued = 2 } = {}) {
   const time = { now: 0 }
   const clock = { wall: () => time.now, elapsed: () => time.now }
-  const state = { checks: 0, credentialVersion: 'first' }
+  const state = { checks: 0, names: [] as string[], credentialVersion: 'first' }
   const logins = new PasswordLogins({
     verifyPassword: async (name, password) => {
+      state.names.push(name)
       await gates[state.checks++ % gates.length]
       return password === `right for ${name}`
     },
     credentialVersion: () => state.credentialVersion,
     attempts: new LoginAttempts({ failedLogins: () => 3, counters: createCounters(clock.elapsed) }),
-    queue: new LoginQueue({ concurrency, maxQueued }),
+    limits: { concurrency, maxQueued },
     clock,
   })
   return { time, state, logins }
@@ -111,18 +111,17 @@ t.test('a login that finds the queue full learns when those before it have begun
   await Promise.all(pending)
 })
 
-t.test('unknown users cannot fill the lane of known users, whose checks run first', async (t) => {
+t.test('unknown users cannot fill the queue of known users, whose checks run first', async (t) => {
   const { gate, open } = createGate()
-  const queue = new LoginQueue({ concurrency: 1, maxQueued: 2 })
-  const order: string[] = []
-  const check = (name: string) => async () => {
-    await gate
-    order.push(name)
-  }
-  const unknown = ['one', 'two', 'three'].map((name) => queue.run(check(name), 2))
-  t.equal(queue.run(check('four'), 2), undefined, 'the lane of unknown users is full')
-  const known = queue.run(check('known'), 0)
+  const { logins, state } = createLogins({ gates: [Promise.resolve(), Promise.resolve(), gate] })
+  await logins.login('a', 'bob', 'right for bob')
+  logins.forget('bob')
+  await logins.login('b', 'zero', 'x')
+  const unknown = ['one', 'two', 'three'].map((name) => logins.login('b', name, 'x'))
+  t.match(await logins.login('b', 'four', 'x'), { reason: 'busy' }, 'the queue of unknown users is full')
+  const known = logins.login('a', 'bob', 'right for bob')
+  await new Promise((resolve) => setImmediate(resolve))
   open()
   await Promise.all([...unknown, known])
-  t.same(order, ['one', 'known', 'two', 'three'])
+  t.same(state.names, ['bob', 'zero', 'one', 'bob', 'two', 'three'])
 })
