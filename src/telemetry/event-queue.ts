@@ -3,7 +3,7 @@ import type { EventListeners } from '../core/events.ts'
 
 type Kind = keyof EventListeners
 
-export interface WaitingEvent {
+interface WaitingEvent {
   readonly kind: Kind
   /** Must not change before the next batch. */
   readonly event: unknown

@@ -169,24 +169,12 @@ function registerStateSeries(registry: Registry, row: StateSeries, sources: Metr
     return typeof value === 'number' ? [[{}, value] as const] : value
   }
   const { name, help, labels: labelNames = [] } = row
-  const config = { name, help, labelNames, registers: [registry] }
-  if (row.type === 'gauge') {
-    new Gauge({
-      ...config,
-      collect() {
-        this.reset()
-        // The library resets a gauge without labels to 0.
-        if (labelNames.length === 0) this.remove()
-        for (const [labels, value] of samples()) this.set(labels, value)
-      },
-    })
-  } else {
-    new Counter({
-      ...config,
-      collect() {
-        this.reset()
-        for (const [labels, value] of samples()) this.inc(labels, value)
-      },
-    })
+  const Series = row.type === 'gauge' ? Gauge : Counter
+  const series = new Series({ name, help, labelNames, registers: [registry], collect })
+  function collect(): void {
+    series.reset()
+    // The library resets a series without labels to 0.
+    if (labelNames.length === 0) series.remove()
+    for (const [labels, value] of samples()) series.inc(labels, value)
   }
 }
