@@ -173,7 +173,7 @@ async function askOthers(
   lost: ReadonlySet<string>,
   { failed, others, meansAll }: Division,
 ): Promise<NodeResult> {
-  const { list } = rules
+  const { list, leftOut } = rules
   const passedOnTo = { without: [...lost] }
   if (others === undefined) return ask({ query, passedOnTo })
   const isOfNodes = list === 'nodes_list'
@@ -187,7 +187,7 @@ async function askOthers(
   const error = isOfNodes ? NOT_CONNECTED_ITEM : LOST_ITEM
   const body = await addFailed(result.response.body, {
     added: failed.length === 0 ? [] : [{ error, id: failed }],
-    isLeftOut: (code) => meansAll && (IF_NAMED.has(code) || isOneOf(rules.leftOut, code)),
+    isLeftOut: (code) => meansAll && (IF_NAMED.has(code) || leftOut === 'every' || leftOut?.includes(code) === true),
     message: rules.message,
   })
   return { ok: true, response: { ...result.response, body } }
@@ -195,7 +195,3 @@ async function askOthers(
 
 /** A request that names nothing concerns what the user has rights for, and nodes that are connected. */
 const IF_NAMED: ReadonlySet<number> = new Set([REFUSED_BY_RIGHTS, NO_SUCH_NODE])
-
-function isOneOf(codes: WithoutLost['leftOut'], code: number): boolean {
-  return codes === 'every' || codes?.includes(code) === true
-}
