@@ -56,7 +56,7 @@ export async function verifyToken(
 }
 
 export interface ClaimRules {
-  /** The `iss` of its tokens, exactly. */
+  /** The `iss` of the tokens, exactly. */
   readonly issuer: string
   readonly audience: string
   /** Seconds between `iat` and `exp` at most. */

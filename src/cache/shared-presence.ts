@@ -8,7 +8,7 @@ export class SharedPresence extends Presence {
   #isPinned = false
   readonly #onShare = new Set<() => void>()
   #interactiveClients = 0
-  /** From how many interactive clients on the work is shared: one of two has begun it, unless a bulk request or a refresh has. */
+  /** Interactive clients from which on the work is shared. It is 1 if a bulk request or a refresh began the work. */
   #leastInteractive = 2
 
   get isShared(): boolean {
@@ -31,7 +31,7 @@ export class SharedPresence extends Presence {
     if (!isInteractive || member?.isShared) this.#noteCause()
     this.#members.add(joined)
     if (isInteractive) this.#addInteractive()
-    // An interactive client may await later what this work is a part of.
+    // An interactive client may join later the work that this one is a part of.
     const endShare = isInteractive ? undefined : member?.onShare?.(() => this.#addInteractive())
     if (member === undefined) this.pin()
     let state: PresenceState | undefined
@@ -65,7 +65,7 @@ export class SharedPresence extends Presence {
     this.set('connected')
   }
 
-  awaitElsewhere(): void {
+  addInteractiveElsewhere(): void {
     this.#addInteractive()
   }
 
@@ -74,13 +74,13 @@ export class SharedPresence extends Presence {
     if (this.#interactiveClients === this.#leastInteractive) for (const listener of this.#onShare) listener()
   }
 
-  /** To be called for a bulk request, a refresh, or shared work, of which this is a part: notes whether it has begun this work. */
+  /** Lets one interactive client suffice if the caller began this work: a bulk request, a refresh, or shared work around it. */
   #noteCause(): void {
     if (this.#members.size === 0) this.#leastInteractive = 1
   }
 }
 
-/** Calls `run` once an interactive client waits. The returned function, if any, ends this. */
+/** Calls `run` when the first interactive client waits, at once if one does. Returns a function that ends the listener, if any. */
 export function onInteractive(presence: ClientPresence | undefined, run: () => void): (() => void) | undefined {
   if (!presence?.isInteractive) return presence?.onShare?.(run)
   run()

@@ -174,6 +174,7 @@ export function describeMixture(mixture: LayoutMixture): string {
 
 /** What the nodes' API allows, which depends on its layout. */
 export interface NodeReads {
+  /** Rows that one call returns at most. */
   readonly rowsPerCall: number
   /** Whether nodes join the rows of all agents. Otherwise the edge joins them, and each page takes all rows. */
   readonly joinsAgents: boolean

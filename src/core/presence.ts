@@ -11,7 +11,7 @@ export interface ClientPresence {
   readonly state: PresenceState
   /** Whether anything waits for the response: nothing does for a refresh while the stored response is served. Absent: yes. */
   readonly isAwaited?: boolean
-  /** Whether several interactive clients wait for the response, or one for what a bulk request or a refresh began. Absent: no. */
+  /** Whether several interactive clients wait for the response, or one if a bulk request or a refresh began it. Absent: no. */
   readonly isShared?: boolean
   /** Whether an interactive client waits for the response. Absent: no. */
   readonly isInteractive?: boolean
@@ -19,8 +19,8 @@ export interface ClientPresence {
   onChange(listener: () => void): () => void
   /** Calls the listener when `isShared` becomes true, until the returned function is called. */
   onShare?(listener: () => void): () => void
-  /** To be called when an interactive client waits for the same response elsewhere. It counts until the work ends. */
-  awaitElsewhere?(): void
+  /** Counts an interactive client of another caller of the same fetch, such as another replica, until the work ends. */
+  addInteractiveElsewhere?(): void
   /** Makes the state `connected` for good: what the call is part of has begun to act. Absent: it does not act. */
   pin?(): void
 }

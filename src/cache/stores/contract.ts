@@ -87,8 +87,8 @@ export interface CacheStore extends EpochStore<StoredRead, string> {
    */
   lookupWithoutRedis?(key: string, tags: readonly Tag[]): Lookup | undefined
   /**
-   * One fetch for all replicas. `lease`: as of a write lock. `presence`: of the clients that await the fetch: that of the holder
-   * counts an interactive client that waits for the lock.
+   * One fetch for all replicas. `lease`: as of a write lock. `presence`: of the clients that await the fetch. The holder's counts
+   * interactive clients that wait for the lock.
    */
   acquireFetchLock(key: string, epochs: TagEpochs, lease: number, presence?: ClientPresence): Promise<Lock>
   /** `ms`: how long to wait for Redis, in milliseconds (default: `STORE_WAIT_MS`). */

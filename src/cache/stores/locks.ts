@@ -37,13 +37,16 @@ const MISSING = -2
 const UNSHARED: Lock = { held: true, release: async () => {} }
 
 interface FetchLockOptions {
+  /** A key of Redis: `isMissing` shows whether it is absent. */
   readonly entry?: string | undefined
+  /** As of `acquireFetchLock`. */
   readonly presence?: ClientPresence | undefined
 }
 
 interface Holding {
   readonly name: string
   readonly token: string
+  /** Milliseconds. */
   readonly lease: number
   readonly isMissing: boolean
   /** Ends the listener for clients that await the lock. */
@@ -53,7 +56,7 @@ interface Holding {
 export class Locks {
   readonly #replica: RedisReplica
   readonly #connection: RedisConnection
-  /** What replicas publish about locks: the names of those that were released, and those that an interactive client awaits. */
+  /** Messages of replicas: the names of locks that were released, and of those that an interactive client awaits. */
   readonly #messages = new EventEmitter().setMaxListeners(0)
   readonly #renewals = new Set<NodeJS.Timeout>()
   /** The names of locks whose release Redis has not confirmed, by token. */
@@ -67,9 +70,9 @@ export class Locks {
   }
 
   /**
-   * `lease`: milliseconds after which a holder that did not renew the lock counts as dead. `entry`: the key of Redis whose
-   * absence `isMissing` shows. Its command comes behind that of the lock, in one write; servers of a Redis Cluster keep no order,
-   * so that there a response that was stored between the two is fetched once more. `presence`: as of `acquireFetchLock`.
+   * `lease`: milliseconds after which a holder that did not renew the lock counts as dead. The command for
+   * `entry` comes behind that of the lock, in one write. Servers of a Redis Cluster keep no order: there, a response that was
+   * stored between the two is fetched once more.
    */
   async acquire(name: string, lease: number, { entry, presence }: FetchLockOptions = {}): Promise<Lock> {
     const { contact, times } = this.#replica
@@ -80,9 +83,9 @@ export class Locks {
       end = resolve
     })
     this.#messages.once(eventOf(name), end)
-    const onAwaited = () => presence?.awaitElsewhere?.()
-    if (presence !== undefined) this.#messages.on(eventOf(awaited(name)), onAwaited)
-    const stopListening = () => this.#messages.off(eventOf(awaited(name)), onAwaited)
+    const onAwaited = () => presence?.addInteractiveElsewhere?.()
+    if (presence !== undefined) this.#messages.on(eventOf(awaitedMessage(name)), onAwaited)
+    const stopListening = () => this.#messages.off(eventOf(awaitedMessage(name)), onAwaited)
     const token = randomUUID()
     const reply = await this.#connection.send(times.commandTimeout, (client) =>
       Promise.all([
@@ -120,7 +123,7 @@ export class Locks {
 
   #publishAwaited(name: string): Promise<unknown> {
     const { bulkTimeout } = this.#replica.times
-    return this.#connection.send(bulkTimeout, (client) => client.publish(redisChannels.locks, awaited(name)))
+    return this.#connection.send(bulkTimeout, (client) => client.publish(redisChannels.locks, awaitedMessage(name)))
   }
 
   #hold({ name, token, lease, isMissing, stopListening }: Holding): Lock {
@@ -179,8 +182,8 @@ function eventOf(message: string): string {
   return `lock ${message}`
 }
 
-/** The message that an interactive client awaits what the holder of a fetch lock does. Earlier versions ignore it. */
-function awaited(name: string): string {
+/** Returns the message that an interactive client awaits the fetch of the holder. Replicas of earlier versions ignore it. */
+function awaitedMessage(name: string): string {
   return `awaited ${name}`
 }
 
