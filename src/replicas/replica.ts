@@ -77,12 +77,9 @@ export class RedisReplica {
   readonly id = randomUUID()
   readonly times: RedisTimes
   readonly elapsed: () => number
-  /** Heartbeats, fences, write locks and counters: short commands that must not wait for others. */
+  /** Epochs, heartbeats, locks and counters: short commands that requests wait for. */
   readonly commands: RedisConnection
-  /**
-   * Entries, index pages and descriptions: a large one must not delay the commands. What a read needs besides its entry, epochs and
-   * fetch lock, is in the same write.
-   */
+  /** Entries, index pages and descriptions: a large one must not delay the commands. */
   readonly bodies: RedisConnection
   /** Whether this replica may use Redis. */
   readonly contact: RedisContact

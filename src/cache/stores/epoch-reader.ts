@@ -80,9 +80,9 @@ export class EpochReader {
   }
 
   async #send(tags: readonly Tag[]): Promise<EpochsReply | undefined> {
-    const { bodies, contact, times } = this.#replica
+    const { commands, contact, times } = this.#replica
     const [keys, args] = [[redisKeys.epochs], [randomUUID(), ...tags]]
-    const reply = await bodies.runScript<(string | number)[]>(READ_EPOCHS, keys, args, times.commandTimeout)
+    const reply = await commands.runScript<(string | number)[]>(READ_EPOCHS, keys, args, times.commandTimeout)
     contact.reportReply(reply)
     if (!reply.ok || !contact.observeGeneration(String(reply.value[0]))) return undefined
     const [generation, sequence, places, ...epochs] = reply.value

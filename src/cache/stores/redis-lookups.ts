@@ -1,4 +1,4 @@
-/** Lookups in Redis: one write for all lookups of one turn of the event loop. */
+/** Lookups in Redis: one round trip for all lookups of one turn of the event loop. */
 
 import type { Tag } from '../../contracts/endpoint.ts'
 import type { Lookup } from '../../core/stored-response.ts'

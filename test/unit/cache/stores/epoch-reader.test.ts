@@ -11,7 +11,7 @@ t.test('a command that cannot be made ends all reads that wait for it, and later
     return Promise.resolve({ ok: true, value: ['generation', '7', '', '1~0', '2~0'] })
   }
   const contact = { reportReply: () => {}, observeGeneration: () => true }
-  const replica = { elapsed: () => 0, turnEnd: new TurnEnd(), bodies: { runScript }, contact, times: {} }
+  const replica = { elapsed: () => 0, turnEnd: new TurnEnd(), commands: { runScript }, contact, times: {} }
   const known = new KnownEpochs(() => 0)
   const reader = new EpochReader(replica as unknown as RedisReplica, known)
   const reads = [reader.read('a', ['tag']), reader.read('b', ['tag'])]
