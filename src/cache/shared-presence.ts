@@ -27,12 +27,18 @@ export class SharedPresence extends Presence {
   /** Returns the function with which the member leaves. `member` is absent for work of the edge, which is never abandoned. */
   join(member: ClientPresence | undefined, isBulk = false): () => void {
     const joined = { presence: member }
-    const isInteractive = member?.isAwaited !== false && (!isBulk || member?.isShared === true)
-    if (!isInteractive || member?.isShared) this.#noteCause()
+    let isInteractive = member?.isAwaited !== false && (!isBulk || member?.isShared === true)
+    // One interactive client suffices if this member began the work: a bulk request, a refresh, or shared work around it.
+    if (this.#members.size === 0 && (!isInteractive || member?.isShared)) this.#leastInteractive = 1
     this.#members.add(joined)
-    if (isInteractive) this.#addInteractive()
-    // An interactive client may join later the work that this one is a part of.
-    const endShare = isInteractive ? undefined : member?.onShare?.(() => this.#addInteractive())
+    if (isInteractive) this.#interactiveClients += 1
+    if (isInteractive && this.#interactiveClients === this.#leastInteractive) this.#announceShare()
+    // An interactive client may join later the work that this one is a part of. The member counts once, until it leaves.
+    const becomeInteractive = () => {
+      if (!isInteractive) this.addInteractive()
+      isInteractive = true
+    }
+    const endShare = isInteractive ? undefined : member?.onShare?.(becomeInteractive)
     if (member === undefined) this.pin()
     let state: PresenceState | undefined
     const change = (next?: PresenceState) => {
@@ -60,23 +66,18 @@ export class SharedPresence extends Presence {
   }
 
   pin(): void {
-    this.#noteCause()
+    if (this.#members.size === 0) this.#leastInteractive = 1
     this.#isPinned = true
     this.set('connected')
   }
 
-  addInteractiveElsewhere(): void {
-    this.#addInteractive()
-  }
-
-  #addInteractive(): void {
+  addInteractive(): void {
     this.#interactiveClients += 1
-    if (this.#interactiveClients === this.#leastInteractive) for (const listener of this.#onShare) listener()
+    if (this.#interactiveClients === this.#leastInteractive) this.#announceShare()
   }
 
-  /** Lets one interactive client suffice if the caller began this work: a bulk request, a refresh, or shared work around it. */
-  #noteCause(): void {
-    if (this.#members.size === 0) this.#leastInteractive = 1
+  #announceShare(): void {
+    for (const listener of this.#onShare) listener()
   }
 }
 

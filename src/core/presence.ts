@@ -20,7 +20,7 @@ export interface ClientPresence {
   /** Calls the listener when `isShared` becomes true, until the returned function is called. */
   onShare?(listener: () => void): () => void
   /** Counts an interactive client of another caller of the same fetch, such as another replica, until the work ends. */
-  addInteractiveElsewhere?(): void
+  addInteractive?(): void
   /** Makes the state `connected` for good: what the call is part of has begun to act. Absent: it does not act. */
   pin?(): void
 }

@@ -83,7 +83,7 @@ export class Locks {
       end = resolve
     })
     this.#messages.once(eventOf(name), end)
-    const onAwaited = () => presence?.addInteractiveElsewhere?.()
+    const onAwaited = () => presence?.addInteractive?.()
     if (presence !== undefined) this.#messages.on(eventOf(awaitedMessage(name)), onAwaited)
     const stopListening = () => this.#messages.off(eventOf(awaitedMessage(name)), onAwaited)
     const token = randomUUID()

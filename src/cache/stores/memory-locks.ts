@@ -9,7 +9,7 @@ export class MemoryLocks {
   acquire(name: string, presence?: ClientPresence): Lock {
     const held = this.#held.get(name)
     if (held !== undefined) {
-      const endWatch = onInteractive(presence, () => held.presence?.addInteractiveElsewhere?.())
+      const endWatch = onInteractive(presence, () => held.presence?.addInteractive?.())
       return { held: false, settled: held.settled.then(endWatch) }
     }
     let settle = () => {}

@@ -141,3 +141,14 @@ t.test('so does a part of a joined refresh, or of a joined read of a bulk client
     t.ok(isFirst(await orderWith(late)), 'before it began')
   }
 })
+
+t.test('a part that an interactive client awaits through its read is awaited until it leaves', async (t) => {
+  const [read, part] = [new SharedPresence(), new SharedPresence()]
+  read.join(new Presence(), true)
+  const leave = part.join(read, true)
+  t.notOk(part.isInteractive)
+  read.join(new Presence())
+  t.ok(part.isInteractive && part.isShared)
+  leave()
+  t.notOk(part.isInteractive)
+})
