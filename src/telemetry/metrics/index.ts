@@ -175,6 +175,9 @@ function registerStateSeries(registry: Registry, row: StateSeries, sources: Metr
     series.reset()
     // The library resets a series without labels to 0.
     if (labelNames.length === 0) series.remove()
-    for (const [labels, value] of samples()) series.inc(labels, value)
+    for (const [labels, value] of samples()) {
+      if (series instanceof Gauge) series.set(labels, value)
+      else series.inc(labels, value)
+    }
   }
 }
