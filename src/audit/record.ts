@@ -145,7 +145,7 @@ export function formatRecord(
   const seq = previous.seq + 1
   const record = { seq, time: at.time.toISOString(), replica: at.replica, ...event, before: previous.digest }
   const body = JSON.stringify(record).slice(0, -1)
-  const digest = digestOf(body)
+  const digest = hash('sha256', body, 'hex')
   return { text: `${body},"digest":"${digest}"}`, link: { seq, digest } }
 }
 
@@ -176,10 +176,6 @@ export function parseRecord(text: string): ParsedRecord | undefined {
     torn: torn === true,
     request: typeof request === 'string' ? request : undefined,
     digest,
-    isChanged: digestOf(body) !== digest,
+    isChanged: hash('sha256', body, 'hex') !== digest,
   }
-}
-
-function digestOf(text: string): string {
-  return hash('sha256', text, 'hex')
 }
