@@ -58,10 +58,12 @@ async function placeOf(test: Test, followers: readonly string[]): Promise<number
   asked.push(holder.ask(shared, 'ann 127.0.0.1 1+'))
   for (const agent of queued) asked.push(holder.ask(agent, 'ann 127.0.0.1 2'))
   await eventually(() => holder.presences.size === 7)
-  for (const flow of followers) {
+  for (const [at, flow] of followers.entries()) {
     asked.push(other.ask(shared, flow))
-    // The flight begins as this client's.
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    if (at > 0) continue
+    // The flight begins as this client's. A message about it would come before that about the other read.
+    asked.push(other.ask(first, 'ann 127.0.0.1 7'))
+    await eventually(() => holder.presences.get(first)?.isShared === true)
   }
   const isAwaited = followers.some((flow) => !flow.endsWith('+'))
   await eventually(() => holder.presences.get(shared)?.isShared === isAwaited)
