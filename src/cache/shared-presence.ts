@@ -31,8 +31,7 @@ export class SharedPresence extends Presence {
     // One interactive client suffices if this member began the work: a bulk request, a refresh, or shared work around it.
     if (this.#members.size === 0 && (!isInteractive || member?.isShared)) this.#leastInteractive = 1
     this.#members.add(joined)
-    if (isInteractive) this.#interactiveClients += 1
-    if (isInteractive && this.#interactiveClients === this.#leastInteractive) this.#announceShare()
+    if (isInteractive) this.addInteractive()
     // An interactive client may join later the work that this one is a part of. The member counts once, until it leaves.
     const becomeInteractive = () => {
       if (!isInteractive) this.addInteractive()
@@ -73,11 +72,7 @@ export class SharedPresence extends Presence {
 
   addInteractive(): void {
     this.#interactiveClients += 1
-    if (this.#interactiveClients === this.#leastInteractive) this.#announceShare()
-  }
-
-  #announceShare(): void {
-    for (const listener of this.#onShare) listener()
+    if (this.#interactiveClients === this.#leastInteractive) for (const listener of this.#onShare) listener()
   }
 }
 
