@@ -6,12 +6,12 @@ export class SharedPresence extends Presence {
   /** A member may wait no longer: the work may be a part of a refresh. */
   readonly #members = new Set<{ readonly presence: ClientPresence | undefined }>()
   #isPinned = false
-  readonly #onShare = new Set<() => void>()
+  readonly #onUrgent = new Set<() => void>()
   #interactiveClients = 0
-  /** Interactive clients from which on the work is shared. It is 1 if a bulk request or a refresh began the work. */
+  /** Interactive clients from which on the work is urgent. It is 1 if a bulk request or a refresh began the work. */
   #leastInteractive = 2
 
-  get isShared(): boolean {
+  get isUrgent(): boolean {
     return this.#interactiveClients >= this.#leastInteractive
   }
 
@@ -27,9 +27,9 @@ export class SharedPresence extends Presence {
   /** Returns the function with which the member leaves. `member` is absent for work of the edge, which is never abandoned. */
   join(member: ClientPresence | undefined, isBulk = false): () => void {
     const joined = { presence: member }
-    let isInteractive = member?.isAwaited !== false && (!isBulk || member?.isShared === true)
-    // One interactive client suffices if this member began the work: a bulk request, a refresh, or shared work around it.
-    if (this.#members.size === 0 && (!isInteractive || member?.isShared)) this.#leastInteractive = 1
+    let isInteractive = member?.isAwaited !== false && (!isBulk || member?.isUrgent === true)
+    // One interactive client suffices if this member began the work: a bulk request, a refresh, or urgent work around it.
+    if (this.#members.size === 0 && (!isInteractive || member?.isUrgent)) this.#leastInteractive = 1
     this.#members.add(joined)
     if (isInteractive) this.addInteractive()
     // An interactive client may join later the work that this one is a part of. The member counts once, until it leaves.
@@ -37,7 +37,7 @@ export class SharedPresence extends Presence {
       if (!isInteractive) this.addInteractive()
       isInteractive = true
     }
-    const endShare = isInteractive ? undefined : member?.onShare?.(becomeInteractive)
+    const endWatch = isInteractive ? undefined : member?.onUrgent?.(becomeInteractive)
     if (member === undefined) this.pin()
     let state: PresenceState | undefined
     const change = (next?: PresenceState) => {
@@ -53,15 +53,15 @@ export class SharedPresence extends Presence {
     return () => {
       this.#members.delete(joined)
       if (isInteractive) this.#interactiveClients -= 1
-      endShare?.()
+      endWatch?.()
       stop?.()
       if (isWatched) change()
     }
   }
 
-  onShare(listener: () => void): () => void {
-    this.#onShare.add(listener)
-    return () => this.#onShare.delete(listener)
+  onUrgent(listener: () => void): () => void {
+    this.#onUrgent.add(listener)
+    return () => this.#onUrgent.delete(listener)
   }
 
   pin(): void {
@@ -72,13 +72,13 @@ export class SharedPresence extends Presence {
 
   addInteractive(): void {
     this.#interactiveClients += 1
-    if (this.#interactiveClients === this.#leastInteractive) for (const listener of this.#onShare) listener()
+    if (this.#interactiveClients === this.#leastInteractive) for (const listener of this.#onUrgent) listener()
   }
 }
 
 /** Calls `run` when the first interactive client waits, at once if one does. Returns a function that ends the listener, if any. */
 export function onInteractive(presence: ClientPresence | undefined, run: () => void): (() => void) | undefined {
-  if (!presence?.isInteractive) return presence?.onShare?.(run)
+  if (!presence?.isInteractive) return presence?.onUrgent?.(run)
   run()
   return undefined
 }

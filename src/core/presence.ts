@@ -12,13 +12,13 @@ export interface ClientPresence {
   /** Whether anything waits for the response: nothing does for a refresh while the stored response is served. Absent: yes. */
   readonly isAwaited?: boolean
   /** Whether several interactive clients wait for the response, or one if a bulk request or a refresh began it. Absent: no. */
-  readonly isShared?: boolean
+  readonly isUrgent?: boolean
   /** Whether an interactive client waits for the response. Absent: no. */
   readonly isInteractive?: boolean
   /** Calls the listener after each change, until the returned function is called. */
   onChange(listener: () => void): () => void
-  /** Calls the listener when `isShared` becomes true, until the returned function is called. */
-  onShare?(listener: () => void): () => void
+  /** Calls the listener when `isUrgent` becomes true, until the returned function is called. */
+  onUrgent?(listener: () => void): () => void
   /** Counts an interactive client of another caller of the same fetch, such as another replica, until the work ends. */
   addInteractive?(): void
   /** Makes the state `connected` for good: what the call is part of has begun to act. Absent: it does not act. */

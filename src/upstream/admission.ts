@@ -96,7 +96,7 @@ export class Admission {
           queue.add(queued, !isConnected)
         },
       })
-      const endShare = call.presence?.onShare?.(() => {
+      const endShare = call.presence?.onUrgent?.(() => {
         queue.remove(queued)
         flows.share(queued, clock())
         if (queued.priority === 'bulk') queued.priority = 'interactive'

@@ -13,7 +13,7 @@
  * A party is all flows of one user at one address, and counts as they do: a client that opens many connections, or one for each
  * request, is many flows and one party. The next call is that of a party without `recent` node time, then of one with less than
  * `BURST_MS`, and among these of the one with the least `served`. The same rule chooses the flow of the party, but reads that
- * are shared (`ClientPresence.isShared`) come first.
+ * are urgent (`ClientPresence.isUrgent`) come first.
  */
 import { type NodeCall, PAUSE_MS } from '../core/node-call.ts'
 
@@ -78,7 +78,7 @@ export class Flows {
     if (of?.isBulk) caller.recent = Math.max(caller.recent, BURST_MS)
     const isRefresh = call.presence?.isAwaited === false && !isBulkFlow(caller)
     let owner = caller
-    if (party !== undefined && call.presence?.isShared) owner = this.#get(party.name, 'shared', party)
+    if (party !== undefined && call.presence?.isUrgent) owner = this.#get(party.name, 'shared', party)
     else if (party !== undefined && isRefresh) owner = this.#get(party.name, 'refresh')
     const page = owner.kind === 'client' ? pageOf(call.path) : undefined
     const isWalk = page !== undefined && page.list === owner.page?.list && page.offset > owner.page.offset

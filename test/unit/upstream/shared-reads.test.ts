@@ -148,7 +148,7 @@ t.test('a part that an interactive client awaits through its read is awaited unt
   const leave = part.join(read, true)
   t.notOk(part.isInteractive)
   read.join(new Presence())
-  t.ok(part.isInteractive && part.isShared)
+  t.ok(part.isInteractive && part.isUrgent)
   leave()
   t.notOk(part.isInteractive)
 })

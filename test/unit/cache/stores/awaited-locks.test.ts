@@ -63,10 +63,10 @@ async function placeOf(test: Test, followers: readonly string[]): Promise<number
     if (at > 0) continue
     // The flight begins as this client's. A message about it would come before that about the other read.
     asked.push(other.ask(first, 'ann 127.0.0.1 7'))
-    await eventually(() => holder.presences.get(first)?.isShared === true)
+    await eventually(() => holder.presences.get(first)?.isUrgent === true)
   }
   const isAwaited = followers.some((flow) => !flow.endsWith('+'))
-  await eventually(() => holder.presences.get(shared)?.isShared === isAwaited)
+  await eventually(() => holder.presences.get(shared)?.isUrgent === isAwaited)
   holder.open()
   await Promise.all(asked)
   test.strictSame(other.order, [], 'the node gets the call once')
