@@ -12,7 +12,6 @@ import type { RedisCapacity } from '../status/problem-types.ts'
 import { watchProblems } from '../status/problem-watch.ts'
 import type { ProblemSources } from '../status/problems/sources.ts'
 import { problemsOf } from '../status/problems.ts'
-import { QueueTrends } from '../status/queue-trends.ts'
 import { NOT_READY, type Readiness, readinessOf } from '../status/readiness.ts'
 import { createRecentErrors } from '../status/recent-errors.ts'
 import type { Replicas } from '../status/replicas.ts'
@@ -59,7 +58,6 @@ export async function buildStatus(base: StatusBase, parts: StatusParts, times: E
       events.requests.drain()
       return read()
     }
-  const queues = new QueueTrends(cluster.status)
   const ready = () => readinessOf({ isDraining: parts.isDraining(), contacts: cluster.contacts })
   const capacity = watchCapacity(cache, shared?.replica, times.capacityInterval)
   const openFiles = await watchOpenFiles({ log })
@@ -81,7 +79,6 @@ export async function buildStatus(base: StatusBase, parts: StatusParts, times: E
     servedInOutage: counted(outage.oldest),
     nodes: () => nodeStates(cluster),
     queueLimit: () => current().cluster.limits.queue,
-    growingQueues: queues.growing,
     exhaustedFiles: openFiles.exhausted,
     ...(recheckInterval && {
       tokenRecheck: () => ({ interval: recheckInterval(), configured: initial.access.tokens.recheck }),
@@ -92,7 +89,7 @@ export async function buildStatus(base: StatusBase, parts: StatusParts, times: E
   }
   const problems = watchProblems({ find: () => problemsOf(sources), totals: counted(() => counts.sums()) })
   const stop = () => {
-    for (const part of [capacity, openFiles, problems, queues]) part.stop()
+    for (const part of [capacity, openFiles, problems]) part.stop()
   }
   return { counts, capacity, sources, problems: problems.current, stop }
 }

@@ -13,7 +13,6 @@ export const PROBLEM_KINDS = [
   'credentialsRefused',
   'weakCredentials',
   'queueFull',
-  'queueGrowing',
   'budgetUsedUp',
   'openFilesUsedUp',
   'tokensCheckedLate',
@@ -71,13 +70,6 @@ export interface Problems {
 export interface Meanwhile extends Pick<Totals, 'stale' | 'queued'> {
   /** Responses with a 5xx status. */
   readonly failed: number
-}
-
-export interface GrowingQueue {
-  readonly node: string
-  /** Queued calls at the begin of the observation, and now. */
-  readonly from: number
-  readonly to: number
 }
 
 export interface CacheState {

@@ -6,7 +6,7 @@ import { type ProblemSources, shortened, when } from './sources.ts'
 /** Problems that show the cause of an error: while one of them is present, the error is no further problem. */
 const CAUSES: Readonly<Record<number, readonly ProblemKind[]>> = {
   920: ['noNode', 'nodeUnreachable', 'nodeHangs', 'nodeCutOff', 'addressBlocked', 'nodeDrained', 'mixedLayouts'],
-  921: ['queueFull', 'queueGrowing', 'budgetUsedUp', 'nodeHangs'],
+  921: ['queueFull', 'budgetUsedUp', 'nodeHangs'],
   922: ['nodeHangs', 'nodeUnreachable', 'noNode', 'nodeCutOff'],
   923: ['nodeHangs', 'nodeUnreachable', 'noNode', 'nodeCutOff'],
   924: ['nodeUnreachable', 'noNode', 'nodeHangs', 'nodeCutOff'],

@@ -107,32 +107,17 @@ function areDown(down: number, all: number): string {
   return down === 1 ? 'is down' : `are down (${down} of ${all} nodes)`
 }
 
-export function queueProblems(
-  { queueLimit, growingQueues }: ProblemSources,
-  nodes: readonly NodeState[],
-): FoundProblem[] {
+export function queueProblems({ queueLimit }: ProblemSources, nodes: readonly NodeState[]): FoundProblem[] {
   const limit = queueLimit()
   const full = nodes.filter(({ queue }) => queue >= limit)
-  const growing = growingQueues().filter(({ node }) => !full.some(({ name }) => name === node))
-  const lengths = growing.map(({ node, from, to }) => `${node} ${from} → ${to}`)
-  return [
-    ...when(full.length > 0, {
-      kind: 'queueFull',
-      severity: 'error',
-      summary: `The queue of ${namesOf(full)} is full`,
-      detail: `${limit} calls are queued, and further calls are rejected. The node is slower than its load requires.`,
-      openDetail: `the queues of ${full.length} of ${nodes.length} nodes are full`,
-      view: 'nodes',
-    }),
-    ...when(growing.length > 0, {
-      kind: 'queueGrowing',
-      severity: 'warning',
-      summary: `The queue grows: ${shortened(lengths)} calls`,
-      detail: 'Requests wait longer and longer. The node is slower than its load requires.',
-      openDetail: `the queues of ${growing.length} of ${nodes.length} nodes grow`,
-      view: 'nodes',
-    }),
-  ]
+  return when(full.length > 0, {
+    kind: 'queueFull',
+    severity: 'error',
+    summary: `The queue of ${namesOf(full)} is full`,
+    detail: `${limit} calls are queued, and further calls are rejected. The node is slower than its load requires.`,
+    openDetail: `the queues of ${full.length} of ${nodes.length} nodes are full`,
+    view: 'nodes',
+  })
 }
 
 export function budgetProblems(nodes: readonly NodeState[]): FoundProblem[] {

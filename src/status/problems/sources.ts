@@ -4,7 +4,7 @@ import type { LayoutMixture } from '../../core/node-call.ts'
 import type { CertificateState, ReloadStatus } from '../../core/settings.ts'
 import type { CapacityState } from '../capacity.ts'
 import type { NodeState, ReplicaSummary } from '../node-types.ts'
-import type { CacheState, FoundProblem, GrowingQueue } from '../problem-types.ts'
+import type { CacheState, FoundProblem } from '../problem-types.ts'
 import type { Readiness } from '../readiness.ts'
 import type { RecentErrors } from '../recent-errors.ts'
 import type { ServedInOutage } from '../served-in-outage.ts'
@@ -26,7 +26,6 @@ export interface ProblemSources {
   nodes(): readonly NodeState[]
   /** Returns how many calls to one node may be queued. */
   queueLimit(): number
-  growingQueues(): readonly GrowingQueue[]
   /** Returns the limit of open files if the process has reached it. */
   readonly exhaustedFiles?: () => string | undefined
   /**

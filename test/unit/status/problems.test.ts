@@ -20,7 +20,6 @@ const healthy: ProblemSources = {
   capacity: () => ({ shortages: [] }),
   nodes: () => [nodeState('master'), nodeState('worker-1'), nodeState('worker-2')],
   queueLimit: () => 256,
-  growingQueues: () => [],
   certificates: () => [],
   layoutMixture: () => undefined,
 }
@@ -96,7 +95,6 @@ t.test('what needs no sign-in has no names of nodes and replicas', async (t) => 
       nodeState(name, { state: 'ejected', lastFailure: { ...lastFailure, fault: 'blocked' } }),
     ],
     credentials: () => ({ refusedBy: [name], isWeak: true }),
-    growingQueues: () => [{ node: 'another', from: 1, to: 9 }],
     layoutMixture: () => ({ v3: [name], v4: ['other'] }),
     replicas: () => [{ name, version: '1.0.0', ago: 1, ready: false, rates, nodes: [] }],
   })
@@ -106,7 +104,6 @@ t.test('what needs no sign-in has no names of nodes and replicas', async (t) => 
   t.match(open[0], { since: '2026-01-01T00:00:00.000Z', ...meanwhile })
   t.ok(open.length >= 11, `${open.length} problems`)
   t.notMatch(JSON.stringify(open), name)
-  t.notMatch(JSON.stringify(open), 'another')
 })
 
 t.test('a node that blocks the address of the edge is another problem than a node that is down', async (t) => {
@@ -140,11 +137,11 @@ t.test('a limit of open files that is reached', async (t) => {
   ])
 })
 
-t.test('a queue that grows is a warning, a full one is an error', async (t) => {
-  const growing = { growingQueues: () => [{ node: 'worker-1', from: 3, to: 40 }] }
-  t.match(problems(growing), [{ kind: 'queueGrowing', severity: 'warning', summary: /worker-1 3 → 40 calls/ }])
-  const full = { ...growing, nodes: () => [nodeState('worker-1', { queue: 256 })] }
-  t.match(problems(full), [{ kind: 'queueFull', severity: 'error' }], 'reported once')
+t.test('a full queue is an error', async (t) => {
+  t.strictSame(kinds({ nodes: () => [nodeState('worker-1', { queue: 255 })] }), [])
+  t.match(problems({ nodes: () => [nodeState('worker-1', { queue: 256 })] }), [
+    { kind: 'queueFull', severity: 'error' },
+  ])
 })
 
 t.test('each fault of Redis is named with what to do', async (t) => {
