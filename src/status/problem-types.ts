@@ -24,8 +24,6 @@ export const PROBLEM_KINDS = [
   'redisFull',
   'redisWrongType',
   'redisNearlyFull',
-  'redisEvicting',
-  'localTierEvicting',
   'certificateEnds',
   'configurationNotReloaded',
   'pendingRestart',

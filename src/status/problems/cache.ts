@@ -27,34 +27,20 @@ const REDIS_PROBLEMS = {
   },
 } as const
 
+/** Share of `maxmemory` from which a Redis that evicts nothing counts as nearly full. */
+const NEARLY_FULL_SHARE = 0.9
+
 export function capacityProblems({ capacity, cache }: ProblemSources): FoundProblem[] {
-  const { shortages, local, redis } = capacity()
+  const { limit, policy = '', fullest = 0 } = capacity().redis?.memory ?? {}
   const isFull = cache().faults.some(({ reason }) => reason === 'redisFull')
-  const { limit, policy = '' } = redis?.memory ?? {}
   const maxmemory = limit === undefined ? 'maxmemory' : `maxmemory (${inMiB(limit)})`
-  return [
-    ...when(shortages.includes('redisNearlyFull') && !isFull, {
-      kind: 'redisNearlyFull',
-      severity: 'warning',
-      summary: 'Redis is nearly full',
-      detail: `More than 90 % of ${maxmemory} is used. With the policy ${policy}, Redis refuses to store responses when it is full. Raise maxmemory, or set maxmemory-policy volatile-lru.`,
-      view: 'cache',
-    }),
-    ...when(shortages.includes('redisEvicting'), {
-      kind: 'redisEvicting',
-      severity: 'warning',
-      summary: 'Redis evicts stored responses for lack of memory',
-      detail: `Redis uses all of ${maxmemory}, and has removed responses in each of the last five minutes that could still be served. They are fetched from nodes again. Raise maxmemory.`,
-      view: 'cache',
-    }),
-    ...when(shortages.includes('localTierEvicting'), {
-      kind: 'localTierEvicting',
-      severity: 'warning',
-      summary: 'The local tier is too small for the responses in use',
-      detail: `In the last five minutes, half or more of the responses that this replica stored have removed another one that could still be served. ${redis === undefined ? 'Those are fetched from nodes again.' : 'Those are read from Redis again.'} Raise cache.localBytes (${inMiB(local?.limit ?? 0)}), and the memory limit of the process by twice as much.`,
-      view: 'cache',
-    }),
-  ]
+  return when(policy.includes('noeviction') && fullest >= NEARLY_FULL_SHARE && !isFull, {
+    kind: 'redisNearlyFull',
+    severity: 'warning',
+    summary: 'Redis is nearly full',
+    detail: `More than 90 % of ${maxmemory} is used. With the policy ${policy}, Redis refuses to store responses when it is full. Raise maxmemory, or set maxmemory-policy volatile-lru.`,
+    view: 'cache',
+  })
 }
 
 function inMiB(bytes: number): string {

@@ -221,7 +221,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
       cluster: { nodes: () => [], layoutMixture: () => undefined },
       cache: {
         state: () => ({ enabled: true, shared: false, unreachable: false, faults: [] }),
-        capacity: () => ({ shortages: [] }),
+        capacity: () => ({}),
         index,
         snapshots: () => [],
         purge: nothing,

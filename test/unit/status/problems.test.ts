@@ -17,7 +17,7 @@ const healthy: ProblemSources = {
   credentials: () => ({ refusedBy: [], isWeak: false }),
   configuration: () => ({ pendingRestart: [] }),
   cache: () => CACHE,
-  capacity: () => ({ shortages: [] }),
+  capacity: () => ({}),
   nodes: () => [nodeState('master'), nodeState('worker-1'), nodeState('worker-2')],
   queueLimit: () => 256,
   certificates: () => [],
@@ -156,24 +156,19 @@ t.test('each fault of Redis is named with what to do', async (t) => {
   ])
 })
 
-t.test('a cache with too little memory: each shortage names its limit and what to raise', async (t) => {
-  const evictions = { limit: 9, expired: 0, invalidated: 0, replaced: 0 }
-  const local = { bytes: 1, entries: 1, limit: 64 << 20, evictions }
-  const memory = { bytes: 1, limit: 256 << 20, policy: 'noeviction', evictions: { limit: 0, expired: 0 } }
-  const short = (...shortages: ReturnType<ProblemSources['capacity']>['shortages']) => ({
-    capacity: () => ({ local, redis: { memory }, shortages }),
+t.test('a Redis that evicts nothing is nearly full from nine tenths of its limit, until it is full', async (t) => {
+  const filled = (fullest: number, policy = 'noeviction') => ({
+    capacity: () => ({
+      redis: { memory: { bytes: 1, limit: 256 << 20, policy, fullest, evictions: { limit: 0, expired: 0 } } },
+    }),
   })
-  t.match(problems(short('localTierEvicting', 'redisEvicting', 'redisNearlyFull')), [
+  t.match(problems(filled(0.9)), [
     { kind: 'redisNearlyFull', severity: 'warning', detail: /maxmemory \(256 MiB\).*noeviction.*Raise maxmemory/ },
-    { kind: 'redisEvicting', severity: 'warning', detail: /maxmemory \(256 MiB\).*Raise maxmemory/ },
-    { kind: 'localTierEvicting', severity: 'warning', detail: /read from Redis again.*cache\.localBytes \(64 MiB\)/ },
   ])
+  t.strictSame(kinds(filled(0.89)), [])
+  t.strictSame(kinds(filled(1, 'volatile-lru')), [])
   const full = { ...CACHE, faults: [{ reason: 'redisFull', detail: 'out of memory' } as const] }
-  t.strictSame(
-    kinds({ ...short('redisNearlyFull'), cache: () => full }),
-    ['redisFull'],
-    'a full Redis is reported once',
-  )
+  t.strictSame(kinds({ ...filled(1), cache: () => full }), ['redisFull'], 'a full Redis is reported once')
 })
 
 t.test('a certificate is a problem from 14 days before its end', async (t) => {
