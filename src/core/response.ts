@@ -85,7 +85,7 @@ export interface MadeOfParts {
   readonly mark: PartMark | undefined
 }
 
-/** Of how many agents a response has the rows. */
+/** Of how many agents that a read concerns its response has all rows. */
 export interface Coverage {
   readonly covered: number
   readonly all: number

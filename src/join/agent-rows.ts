@@ -48,12 +48,12 @@ export interface AgentCalls {
   extentOf(agent: OwnedAgent): EdgeRead['extent']
 }
 
-/** Fetches the rows of these agents. Failures are recorded in the report under the node of the agent. */
+/** Fetches the rows of these agents. Failures are recorded in the report under the node of the agent, and counted. */
 export async function readAgentRows(
   all: AgentRowsRead,
   agents: readonly OwnedAgent[],
   calls: AgentCalls,
-): Promise<readonly NodeRows[]> {
+): Promise<{ readonly rows: readonly NodeRows[]; readonly failed: number }> {
   const { read, kind } = all
   const { report } = read
   const failures = new Map<string, number>()
@@ -70,11 +70,17 @@ export async function readAgentRows(
     return result
   }
   const results = await fetchByNode(agents, calls, fetchRows)
+  let failed = 0
   for (const [{ node }, result] of results) {
-    if (isError(result) && result.code !== AGENT_REMOVED) report.addError(node, result)
+    if (isError(result, AGENT_REMOVED)) continue
+    if (result === undefined || isError(result)) failed += 1
+    if (isError(result)) report.addError(node, result)
   }
   const received = agents.map((agent) => results.get(agent)).filter((result) => result !== undefined)
-  return kind.isSingleObject ? collectSingleRows(read, kind, received.filter(isSingleRow)) : received.filter(isNodeRows)
+  const rows = kind.isSingleObject
+    ? await collectSingleRows(read, kind, received.filter(isSingleRow))
+    : received.filter(isNodeRows)
+  return { rows, failed }
 }
 
 /** A call that times out blocks others for as long, so it skips the rest of the node. */

@@ -104,11 +104,11 @@ export async function readSome(
   { agents: room, node, first, isOfOneNode }: Price,
 ): Promise<NodeContent> {
   const { read } = all
-  const { request, report, ports, isComplete } = read
+  const { request, ports, isComplete } = read
   if (isComplete && known.size > ports.limits().agentsPerCollection)
     throw new TooManyRowsError(pageWindowOf(request).limit + 1)
   if (isComplete || namesAgents(read) || agents.length <= room)
-    return { rows: await readAgentRows(all, agents, calls), ids: agents.map(({ id }) => id).filter(isNoNode) }
+    return { ...(await readAgentRows(all, agents, calls)), ids: agents.map(({ id }) => id).filter(isNoNode) }
   await waitForJsonTurn(first?.page.bytes.length ?? 0)
   const covered = first ? coveredBy(first, known, request, isOfOneNode ? node : undefined) : new Set<string>()
   const asked: OwnedAgent[] = []
@@ -116,11 +116,22 @@ export async function readSome(
     if (asked.length >= room) break
     if (!covered.has(agent.id)) asked.push(agent)
   }
-  report.setCoverage(node, { covered: covered.size + asked.length, all: agents.length })
   const ofPage =
     first && covered.size > 0 ? [rowsOfPage(node, await rowsOfAgents(first.page, covered), isOfOneNode)] : []
-  const askedRows = await readAgentRows(all, asked, calls)
-  return { rows: [...ofPage, ...askedRows], ids: [...covered, ...asked.map(({ id }) => id)].filter(isNoNode) }
+  const { rows, failed } = await readAgentRows(all, asked, calls)
+  const ids = [...covered, ...asked.map(({ id }) => id)]
+  return { rows: [...ofPage, ...rows], ids: ids.filter(isNoNode), cut: agents.length - ids.length, failed }
+}
+
+/** Reports of how many agents the rows are, if some were not asked. `all`: how many agents the read concerns. */
+export function reportCoverage(
+  { report }: JoinedRead,
+  all: number,
+  contents: readonly Omit<NodeContent, 'rows'>[],
+): void {
+  const sumOf = (name: 'cut' | 'failed') => contents.reduce((sum, { [name]: count = 0 }) => sum + count, 0)
+  const cut = sumOf('cut')
+  if (cut > 0) report.setCoverage({ covered: all - cut - sumOf('failed'), all })
 }
 
 /** The calls with which the owner table is read. */

@@ -25,7 +25,7 @@ export class NodeReport {
   #freshFor = Number.POSITIVE_INFINITY
   #isUnstorable = false
   #mark: MadeOfParts['mark']
-  readonly #coverage = new Map<string, Coverage>()
+  #coverage: Coverage | undefined
 
   /** `nodes`: in the order of the report; others follow. `startedAt`: by performance.now(). `hasRows`: whether nodes return rows. */
   constructor(nodes: readonly string[], startedAt: number, hasRows = true) {
@@ -59,20 +59,14 @@ export class NodeReport {
     entry.total += total
   }
 
-  /** To be called for a node that covers some of its agents only. */
-  setCoverage(node: string, coverage: Coverage): void {
-    this.#coverage.set(node, coverage)
+  /** To be called if the rows of some agents would cost too many calls. */
+  setCoverage(coverage: Coverage): void {
+    this.#coverage = coverage
   }
 
   /** Absent: all agents are covered, except those of failed nodes. */
   get coverage(): Coverage | undefined {
-    if (this.#coverage.size === 0) return undefined
-    const sum = { covered: 0, all: 0 }
-    for (const { covered, all } of this.#coverage.values()) {
-      sum.covered += covered
-      sum.all += all
-    }
-    return sum
+    return this.#coverage
   }
 
   setDetail(node: string, detail: string): void {
@@ -119,7 +113,7 @@ export class NodeReport {
       hasGaps ||= errors.length > 0
     }
     if (this.#isUnstorable) return 'partial'
-    if (this.#coverage.size > 0) return 'cut'
+    if (this.#coverage !== undefined) return 'cut'
     return hasGaps ? 'knownGaps' : 'complete'
   }
 

@@ -47,10 +47,15 @@ function namedIds({ query }: EdgeRead): ReadonlySet<string> | undefined {
   return query.agent_id === undefined ? undefined : new Set(query.agent_id.split(','))
 }
 
-/** What one node contributes to a joined read. `ids`: the agents whose rows were asked for; absent if the node failed. */
+/** What one node contributes to a joined read. */
 export interface NodeContent {
   readonly rows: readonly NodeRows[]
+  /** The agents whose rows were asked for; absent if the node failed. */
   readonly ids?: readonly string[]
+  /** The number of its agents that were not asked, because they would cost too many calls. */
+  readonly cut?: number
+  /** The number of its agents whose calls failed. */
+  readonly failed?: number
 }
 
 export type ContentByNode = ReadonlyMap<string, NodeContent>
@@ -163,11 +168,22 @@ export class ReadAgents {
     )
   }
 
-  /** Reports agents that have connected, but whose node is unknown: no node returns their rows. */
-  reportUnreachable(isKnownNode: (node: string) => boolean): void {
+  /** The number of agents that have connected, without `000`. */
+  get connected(): number {
+    const { byNode, unknown } = this.index
+    return [...byNode.values()].reduce((sum, { length }) => sum + length, unknown.length)
+  }
+
+  /**
+   * Reports agents that have connected, but whose node is unknown: no node returns their rows. Returns the number of these
+   * agents.
+   */
+  reportUnreachable(isKnownNode: (node: string) => boolean): number {
+    let count = 0
     const report = (node: string, all: readonly string[]) => {
       const ids = this.#named === undefined ? all : all.filter((id) => this.isRequested(id))
       if (ids.length === 0) return
+      count += ids.length
       const first = ids.slice(0, MAX_IDS_IN_MESSAGE).join(', ') + (ids.length > MAX_IDS_IN_MESSAGE ? ' …' : '')
       this.#read.report.addError(node, toPartError(createOwnerUnknownError(first)))
     }
@@ -180,5 +196,6 @@ export class ReadAgents {
         )
     }
     report('unknown', unknown)
+    return count
   }
 }

@@ -14,6 +14,7 @@ import {
   ownerCalls,
   type ReadAllAgents,
   readSome,
+  reportCoverage,
   rowsOfPage,
 } from './all-agents.ts'
 import { type FirstPage, readFirstPage } from './first-page.ts'
@@ -41,13 +42,16 @@ export const readFromOwners: ReadAllAgents = async (all) => {
   const contents: ContentByNode = new Map(await Promise.all(nodes.map(readOrReport)))
   const { agents } = await loading
   if (agents === undefined) return [...contents.values()].flatMap(({ rows }) => rows)
-  agents.reportUnreachable((node) => nodes.includes(node))
-  const rows = await Promise.all(
-    [...contents].map(async ([node, content]) =>
-      agents.hasRowsOfOthers(node, contents) ? (await readOwned(all, agents, node)).rows : content.rows,
-    ),
+  const unreachable = agents.reportUnreachable((node) => nodes.includes(node))
+  const owned = await Promise.all(
+    [...contents].map(async ([node, content]) => {
+      if (content.ids === undefined) return { ...content, failed: agents.of(node).length }
+      return agents.hasRowsOfOthers(node, contents) ? readOwned(all, agents, node) : content
+    }),
   )
-  return [...rows.flat(), ...(await readAgentRows(all, agents.missingIn(contents), CALLS_TO_OWNERS))]
+  const moved = await readAgentRows(all, agents.missingIn(contents), CALLS_TO_OWNERS)
+  reportCoverage(read, agents.connected + nodes.length, [...owned, moved, { failed: unreachable }])
+  return [...owned, moved].flatMap(({ rows }) => rows)
 }
 
 async function readNode(all: AllAgentsRead, node: string): Promise<NodeContent | PartError> {

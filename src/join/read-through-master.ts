@@ -3,7 +3,15 @@
 import { CALL_TIMED_OUT } from '../core/error-meanings.ts'
 import { priceOfRead } from '../core/request.ts'
 import type { AgentCalls } from './agent-rows.ts'
-import { CONCURRENT_CALLS, namesAgents, ownerCalls, type ReadAllAgents, readSome, rowsOfPage } from './all-agents.ts'
+import {
+  CONCURRENT_CALLS,
+  namesAgents,
+  ownerCalls,
+  type ReadAllAgents,
+  readSome,
+  reportCoverage,
+  rowsOfPage,
+} from './all-agents.ts'
 import { type FirstPage, isWholeCluster, readFirstPage } from './first-page.ts'
 import { checkTotal, type JoinedRead } from './joined-read.ts'
 import { createPartError, type NodeRows, type PartError } from './node-part.ts'
@@ -46,15 +54,17 @@ export const readThroughMaster: ReadAllAgents = async (all) => {
   }
   if (agents === undefined) return fail(pageError ?? error)
   // The manager passes calls on to all nodes, whether the edge has addresses of them or not.
-  agents.reportUnreachable(() => true)
+  const unreachable = agents.reportUnreachable(() => true)
   const calls = pageError?.code === CALL_TIMED_OUT ? CALLS_AFTER_TIMEOUT : CALLS_TO_MASTER
   const room = priceOfRead(read.ports.view.nodes().length) - 1 - ownerCalls(agents)
-  const { rows } = await readSome(all, agents, agents.inOrder(node), calls, {
+  const content = await readSome(all, agents, agents.inOrder(node), calls, {
     agents: room,
     node,
     first: first?.page === undefined ? undefined : first,
     isOfOneNode: false,
   })
+  const { rows } = content
+  reportCoverage(read, agents.connected + 1, [content, { failed: unreachable }])
   if (agents.isRequested(MANAGER_AGENT_ID)) reportRowsOfWorkers(read, agents, rows, first?.page)
   return rows
 }

@@ -152,7 +152,8 @@ function dataSchema(endpoint: Endpoint): Json {
           type: 'object',
           required: ['covered', 'all'],
           properties: { covered: { type: 'integer', minimum: 0 }, all: { type: 'integer', minimum: 0 } },
-          description: 'Of how many agents the elements are. Absent if of all. A later request has more.',
+          description:
+            'How many agents the request concerns, and of how many all elements were read. Absent if of all. A later request has more.',
         },
       }),
     },

@@ -1,6 +1,7 @@
 /** Rows of all agents through a cluster of the v4 layout, whose master the edge asks for lists of agents. */
 import t from 'tap'
 import { simulated } from '../../support/simulated.ts'
+import { allRows, type Given } from './cluster.ts'
 
 interface Collection {
   readonly items: readonly Readonly<Record<string, unknown>>[]
@@ -31,4 +32,32 @@ t.test('pages of all agents are cut from the rows that each agent has', async (t
     t.equal(totalItems, rows.length)
     t.same(items, rows.slice(offset, offset + 4), `from ${offset}`)
   }
+})
+
+t.test('a response that lacks agents counts all agents, and those whose rows it has', async (t) => {
+  const settings = { cluster: { layout: 'v4', limits: { timeout: '2m' } } }
+  const { simulator, edge } = await simulated(t, { layout: 'v4', agents: 1800, workers: 1 }, { settings })
+  const { agents } = simulator.world
+  // Pending agents are not asked.
+  const asked = [...agents.values()].filter(({ lastKeepAlive, os }) => lastKeepAlive !== undefined && os !== undefined)
+  const rows = new Map<unknown, number>()
+  for (const { agent_id } of allRows(simulator, 'packages', true)) rows.set(agent_id, (rows.get(agent_id) ?? 0) + 1)
+  const check = async (path: string, lost?: string) => {
+    const response = await fetch(edge.url + path, { headers: { authorization: edge.authorization('admin') } })
+    const { data } = (await response.json()) as Given['body']
+    const { covered = 0, all } = data.covered_agents ?? {}
+    t.equal(all, asked.length)
+    const ids = asked.filter(({ node }) => node !== lost).map(({ id }) => id)
+    // The edge asks agents in the order of their numbers.
+    const first = ids.toSorted((a, b) => Number(a) - Number(b)).slice(0, covered)
+    t.equal(
+      data.totalItems,
+      first.reduce((sum, id) => sum + (rows.get(id) ?? 0), 0),
+      `${covered} of ${all}`,
+    )
+    t.ok(covered > 100)
+  }
+  await check('/experimental/syscollector/packages?limit=1000')
+  await simulator.leave('worker-1')
+  await check('/experimental/syscollector/packages?limit=900', 'worker-1')
 })

@@ -17,7 +17,7 @@ import { envelopeOf } from '../../../core/envelope.ts'
 import { EdgeError } from '../../../core/errors.ts'
 import { NO_PARTS } from '../../../core/origins.ts'
 import { formatCoverage } from '../../../core/response.ts'
-import { ownEntry } from '../../../core/values.ts'
+import { ownEntry, ownField } from '../../../core/values.ts'
 import type { Answer } from '../../dialect.ts'
 import { answerError, answerOf } from '../answer.ts'
 import { buildCall } from '../build-call.ts'
@@ -37,9 +37,9 @@ export async function allAgents(conversation: Conversation): Promise<Answer> {
   const { call, collector } = createRead(conversation)
   const outcome = await collect(conversation, { call, collector, ids })
   if ('translated' in outcome) return outcome
-  const { reply, failedNodes, calls, covered } = outcome
-  const coverage = { covered, all: ids.length }
-  const isCut = covered < ids.length
+  const { reply, failedNodes, calls, asked, lost } = outcome
+  const coverage = { covered: asked - lost, all: ids.length }
+  const isCut = asked < ids.length
   const named = {
     ...(failedNodes.length > 0 && { failed_nodes: failedNodes }),
     ...(isCut && { covered_agents: coverage }),
@@ -101,7 +101,9 @@ interface Outcome {
   readonly failedNodes: readonly FailedNode[]
   readonly calls: number
   /** The number of agents whose rows were asked for. */
-  readonly covered: number
+  readonly asked: number
+  /** The number of these agents whose rows the response may lack, because their node is lost. */
+  readonly lost: number
 }
 
 /** A further call is sent if there is time for this many of the longest one. */
@@ -122,6 +124,7 @@ async function collect(
   const lists = new AgentLists(ids, collector.rowsPerAgent, lineBytes)
   const failedNodes = new Map<string, FailedNode>()
   let calls = 0
+  let lost = 0
   let reply: Reply | undefined
   const isNamed = conversation.request.query.agent_id !== undefined
   const { agentsPerCollection = Number.POSITIVE_INFINITY } = conversation.tools
@@ -153,14 +156,14 @@ async function collect(
     const { items = [] } = content
     if (items.some((item) => typeof item !== 'object')) throw unreadable(reply.response, 'rows are texts')
     await collector.add(items, (item) => convert(item) as Row, content.total)
-    noteLostNodes(content, failedNodes)
+    if (noteLostNodes(content, failedNodes)) lost += agents.length - agentsIn(items).size
     if (collector.isExceeded) break
     lists.noteRows(agents.length, items.length)
     agents = lists.next()
   }
   if (collector.isExceeded && collector instanceof PageCollector) throw tooLarge(node, `more than ${MAX_ROWS} rows`)
-  const covered = collector.isExceeded ? ids.length : lists.at - agents.length
-  return { ...(reply && { reply }), failedNodes: [...failedNodes.values()], calls, covered }
+  const asked = collector.isExceeded ? ids.length : lists.at - agents.length
+  return { ...(reply && { reply }), failedNodes: [...failedNodes.values()], calls, asked, lost }
 }
 
 function tooLarge(node: string, reason: string): EdgeError {
@@ -176,10 +179,15 @@ function answerOfFailure(conversation: Conversation, reply: Reply): Promise<Answ
   return isUnnamed ? answerError(reply, v3Error(NO_AGENT_DATABASE)) : answerOf(conversation, reply)
 }
 
-/** The failed items are names of nodes whose agents have no rows here. */
-function noteLostNodes({ failed }: Success, failedNodes: Map<string, FailedNode>): void {
-  for (const { code, message, ids } of failed) {
-    if (code !== UNKNOWN_NODE) continue
+/** The failed items are names of nodes whose agents have no rows here. Returns whether there are any. */
+function noteLostNodes({ failed }: Success, failedNodes: Map<string, FailedNode>): boolean {
+  const lost = failed.filter(({ code }) => code === UNKNOWN_NODE)
+  for (const { code, message, ids } of lost) {
     for (const node of ids) failedNodes.set(node, { node, error: { code, message: v3Error(code, message).message } })
   }
+  return lost.length > 0
+}
+
+function agentsIn(rows: readonly unknown[]): ReadonlySet<unknown> {
+  return new Set(rows.map((row) => ownField(row, 'agent_id')))
 }
