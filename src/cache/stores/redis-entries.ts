@@ -5,7 +5,7 @@ import { concatOwn } from '../../core/long-values.ts'
 import { STORED_FIELDS, StoredForms, type StoredKind, type StoredTimes } from '../../core/stored-response.ts'
 import { isObject, isStringArray, ownField } from '../../core/values.ts'
 import { type OnStoreEvent, redisKeys } from '../../replicas/options.ts'
-import type { BytesKey, HeldLock, SharedParts } from './contract.ts'
+import type { BytesKey, HeldLock } from './contract.ts'
 import type { DecodedEntry } from './entry-codec.ts'
 import { areEqual, type LocalEntry, storageLifetime } from './local-entries.ts'
 import { createRedisParts, type RedisValuesOptions, writeValue } from './redis-parts.ts'
@@ -26,7 +26,7 @@ interface BodyParts {
 /** Entries in Redis. Their age follows from the time that they have left, not from a wall clock. */
 export class RedisEntries {
   /** Of snapshots too. */
-  readonly parts: SharedParts
+  readonly parts: ReturnType<typeof createRedisParts>
   readonly #options: RedisValuesOptions
   /** The generation of the last entry: entries of the same one share the text, which takes 100 bytes in each of them. */
   #generation = ''
@@ -103,9 +103,8 @@ export class RedisEntries {
   /** One command for each key: on a Redis Cluster, they are in different slots. */
   async delete(keys: readonly string[]): Promise<void> {
     const { bodies, times } = this.#options.replica
-    await Promise.all(
-      keys.map((key) => bodies.send(times.bulkTimeout, (client) => client.unlink(redisKeys.entry(key)))),
-    )
+    const removeEntry = (key: string) => bodies.send(times.bulkTimeout, (client) => client.unlink(redisKeys.entry(key)))
+    await Promise.all(keys.flatMap((key) => [removeEntry(key), this.parts.remove(bodyName(key))]))
   }
 }
 

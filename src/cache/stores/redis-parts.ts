@@ -39,7 +39,7 @@ export async function writeValue(
  * A long value would delay all other commands, and the connection would copy it in one turn of the event loop. A part that is
  * missing, damaged or of another value is not there.
  */
-export function createRedisParts(options: RedisValuesOptions): SharedParts {
+export function createRedisParts(options: RedisValuesOptions) {
   const { replica, codec, onEvent } = options
   const { bodies, times, elapsed } = replica
   const read = async (key: string, id: string, ms: number): Promise<Buffer | undefined> => {
@@ -49,7 +49,7 @@ export function createRedisParts(options: RedisValuesOptions): SharedParts {
     if (decoded === undefined) onEvent('corrupt')
     return isObject(decoded?.head) && decoded.head.id === id ? decoded.body : undefined
   }
-  return {
+  const shared: SharedParts = {
     async set(name, id, parts, ms) {
       const until = elapsed() + ms
       for (const [at, part] of parts.entries()) {
@@ -68,6 +68,14 @@ export function createRedisParts(options: RedisValuesOptions): SharedParts {
       return parts
     },
   }
+  /** Deletes the parts with this name, up to the first that is missing. On a Redis Cluster, each is in another slot. */
+  const remove = async (name: string): Promise<void> => {
+    for (let at = 0; ; at += 1) {
+      const reply = await bodies.send(times.bulkTimeout, (client) => client.unlink(partKey(name, at)))
+      if (!reply.ok || reply.value === 0) return
+    }
+  }
+  return { ...shared, remove }
 }
 
 function partKey(name: string, at: number): string {

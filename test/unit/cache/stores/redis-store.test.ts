@@ -67,6 +67,17 @@ for (const encryptionKey of [undefined, Buffer.from('a key of a test')]) {
   })
 }
 
+t.test('a purge by key leaves nothing of a long response in Redis, and all of others', async (t) => {
+  const { one, other } = await over({ localBytes: () => 0 })(t)
+  const client = server.client()
+  await fill(one, 'long', { more: long, key: 'other' })
+  const before = (await client.keys('edge:[cp]:*')).sort()
+  await fill(one, 'long', { more: long })
+  t.ok((await client.keys('edge:p:*')).length > 20)
+  await other.purge({ keys: ['k'] })
+  t.strictSame((await client.keys('edge:[cp]:*')).sort(), before)
+})
+
 t.test('a long response takes no long turn of the event loop', async (t) => {
   const { one, other } = await over({ localBytes: () => 0 })(t)
   const largest = { body: Buffer.alloc(24 * 1024 * 1024, 'x') }
