@@ -5,8 +5,9 @@
 import { readFile } from 'node:fs/promises'
 import type { IncomingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
+import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
-import { registerLatePages } from './late-pages.ts'
+import { stringify } from 'yaml'
 import { pagePolicy } from './listener.ts'
 
 const pages = [
@@ -38,7 +39,7 @@ export function referencePlugin(contracts: ReferenceOptions, folder: string | un
           return reply.code(status).send(bytes)
         })
       const text = async () => String((await represent({})).bytes)
-      registerLatePages(app, [path, `${path}/*`], (pages) => registerPage(pages, { path, folder, text }))
+      await app.register(async (pages) => registerPage(pages, { path, folder, text }))
     }
   }
 }
@@ -51,8 +52,6 @@ interface PageOptions {
 }
 
 async function registerPage(pages: FastifyInstance, { path, folder, text }: PageOptions): Promise<void> {
-  const { default: fastifyStatic } = await import('@fastify/static')
-  const { stringify } = await import('yaml')
   // Inline scripts, inline styles and other hosts are forbidden.
   pages.addHook('onSend', async (_request, reply) => {
     reply.header('content-security-policy', pagePolicy())

@@ -119,7 +119,7 @@ const table: Readonly<Record<string, Room>> = {
   // The console API and what it records: a plugin of the operations listener, which sees the edge through `EdgeView`.
   'packages/console/server': {
     // What the claims of an issuer mean is the same for sign-ins and tokens.
-    rooms: ['access/roles', 'admin/late-pages', 'admin/listener', 'admin/sign-in', 'collections', 'core', 'status'],
+    rooms: ['access/roles', 'admin/listener', 'admin/sign-in', 'collections', 'core', 'status'],
     packages: ['fastify', '@fastify/static', 'openid-client', 'typebox'],
     never: [...NETWORK.filter((name) => name !== 'node:http'), 'node:fs'],
   },

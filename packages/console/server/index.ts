@@ -2,9 +2,9 @@
  * The operators' console, a plugin for the operations listener: its page under `/console/`, and its API under `/api`: here the
  * caller, single requests and the history.
  */
+import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { Type } from 'typebox'
-import { registerLatePages } from '../../../src/admin/late-pages.ts'
 import { type OperationsPart, pagePolicy } from '../../../src/admin/listener.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
 import { waitForTurn } from '../../../src/core/turns.ts'
@@ -45,7 +45,7 @@ export const consolePlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { e
 }
 
 export function consolePart(view: EdgeView, recorders: Recorders, folder: string | undefined): OperationsPart {
-  return (app) => {
+  return async (app) => {
     app.addHook('preHandler', async ({ caller }) => {
       // The page and the sign-in need no caller.
       if (caller === undefined) return
@@ -64,11 +64,11 @@ export function consolePart(view: EdgeView, recorders: Recorders, folder: string
       async (): Promise<Capacity> => capacityOf(view.name, view.cache.capacity(), view.cluster.replicas?.()),
     )
     app.get('/api/costs', async (): Promise<Costs> => recorders.costs.read())
-    registerPage(app, folder)
+    await registerPage(app, folder)
   }
 }
 
-function registerPage(app: FastifyInstance, folder: string | undefined): void {
+async function registerPage(app: FastifyInstance, folder: string | undefined): Promise<void> {
   app.get('/', async (_request, reply) => reply.redirect('/console/'))
   app.get('/console', async (_request, reply) => reply.redirect('/console/'))
   if (folder === undefined) {
@@ -80,21 +80,18 @@ function registerPage(app: FastifyInstance, folder: string | undefined): void {
     )
     return
   }
-  registerLatePages(app, ['/console/*'], async (pages) => {
-    const { default: fastifyStatic } = await import('@fastify/static')
-    await pages.register(fastifyStatic, {
-      root: folder,
-      prefix: '/console/',
-      preCompressed: true,
-      cacheControl: false,
-      setHeaders: (reply, path) => {
-        reply.header('content-security-policy', pagePolicy("font-src 'self'"))
-        reply.header('cross-origin-opener-policy', 'same-origin')
-        // The name of an asset changes with its contents.
-        const isAsset = /[\\/]assets[\\/]/.test(path)
-        reply.header('cache-control', isAsset ? 'private, max-age=31536000, immutable' : 'no-cache')
-      },
-    })
+  await app.register(fastifyStatic, {
+    root: folder,
+    prefix: '/console/',
+    preCompressed: true,
+    cacheControl: false,
+    setHeaders: (reply, path) => {
+      reply.header('content-security-policy', pagePolicy("font-src 'self'"))
+      reply.header('cross-origin-opener-policy', 'same-origin')
+      // The name of an asset changes with its contents.
+      const isAsset = /[\\/]assets[\\/]/.test(path)
+      reply.header('cache-control', isAsset ? 'private, max-age=31536000, immutable' : 'no-cache')
+    },
   })
 }
 
