@@ -136,11 +136,12 @@ async function add(
   const present = await store.lookup(key, tags)
   const replaced = present.kind === 'hit' ? parseHead(present.response) : undefined
   const head = await rows.add(target, collection, source, { ms, replaced, isShared })
-  if (head === undefined) throw new SnapshotRefusedError('notStored', 'its rows cannot be stored for all replicas')
-  return head
+  if (head !== undefined) return head
+  const isLost = (await store.lookup(key, tags)).kind === 'unavailable'
+  throw new SnapshotRefusedError(isLost ? 'redisLost' : 'notStored', 'its rows cannot be stored for all replicas')
 }
 
-/** Whether the next query may build the snapshot. */
+/** Whether the next query may build the snapshot. Without Redis, none does until it is back. */
 function isTemporary({ reason }: SnapshotRefusedError): boolean {
-  return reason === 'demand' || reason === 'busy'
+  return reason === 'demand' || reason === 'busy' || reason === 'redisLost'
 }
