@@ -87,7 +87,7 @@ export async function buildStatus(base: StatusBase, parts: StatusParts, times: E
     ...(shared && { replicas: shared.replicas.others, settingDifferences: comparison.differences }),
     layoutMixture: () => cluster.view.layoutMixture?.(),
   }
-  const problems = watchProblems({ find: () => problemsOf(sources), totals: counted(() => counts.sums()) })
+  const problems = watchProblems(() => problemsOf(sources))
   const stop = () => {
     for (const part of [capacity, openFiles, problems]) part.stop()
   }

@@ -55,19 +55,11 @@ export interface FoundProblem {
 export interface Problem extends FoundProblem {
   /** When this replica found a problem of this kind, in ISO 8601. A pause of up to ten seconds is no end. */
   readonly since: string
-  /** Counts of this replica since then, whatever their cause. */
-  readonly meanwhile: Meanwhile
 }
 
 /** `GET /api/problems`. The most severe problems come first. */
 export interface Problems {
   readonly problems: readonly Problem[]
-}
-
-/** Differences of the totals of the same meaning. */
-export interface Meanwhile extends Pick<Totals, 'stale' | 'queued'> {
-  /** Responses with a 5xx status. */
-  readonly failed: number
 }
 
 export interface CacheState {
@@ -90,10 +82,6 @@ export interface Totals {
   readonly saved: number
   /** Responses with a 5xx status. */
   readonly failures: number
-  /** Requests that were answered with a stored response after its freshness lifetime. */
-  readonly stale: number
-  /** Calls to nodes that waited for a free slot for more than ten milliseconds, also if they were not sent then. */
-  readonly queued: number
 }
 
 /** What Redis reported in the last seconds. Empty: Redis has not replied. */

@@ -68,10 +68,5 @@ export const DEGRADATION_REASONS: readonly ProblemKind[] = PROBLEM_KINDS.filter(
 export function degradationsOf(problems: readonly Problem[]): Degradation[] {
   return problems
     .filter(({ kind }) => DEGRADATION_REASONS.includes(kind))
-    .map(({ kind, openDetail, summary, since, meanwhile }) => ({
-      reason: kind,
-      detail: openDetail ?? summary,
-      since,
-      ...meanwhile,
-    }))
+    .map(({ kind, openDetail, summary, since }) => ({ reason: kind, detail: openDetail ?? summary, since }))
 }

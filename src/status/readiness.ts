@@ -4,7 +4,6 @@
  * reach a node, all of them stay ready: they serve stale responses, and errors that name the fault.
  */
 import type { FastifyInstance } from 'fastify'
-import type { Meanwhile } from './problem-types.ts'
 
 export interface Readiness {
   readonly ok: boolean
@@ -20,7 +19,7 @@ export const NOT_READY = {
 } as const
 
 /** `detail` has no addresses and no names but those of keys in Redis: `/readyz` needs no sign-in. */
-export interface Degradation extends Meanwhile {
+export interface Degradation {
   readonly reason: string
   readonly detail: string
   /** ISO 8601, for people. */

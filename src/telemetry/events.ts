@@ -114,15 +114,11 @@ function createCell({ method, route, group, status, cache }: RequestEvent) {
   }
 }
 
-/** A call to a node with a free slot takes less, also on a busy machine. */
-const MIN_QUEUE_TIME_MS = 10
-
 /** Counts the requests, and the calls to nodes, since the start. */
 export class RequestCounts {
   /** The cells of each route, of which there are few: to compare their labels costs less than further lookups. */
   readonly #routes = new Map<string, RequestCell[]>()
   #calls = 0
-  #queued = 0
 
   readonly request = (event: RequestEvent): void => {
     const cell = this.#cellOf(event)
@@ -136,7 +132,6 @@ export class RequestCounts {
   }
 
   readonly nodeCall = (call: NodeCallEvent): void => {
-    if (call.queueTime > MIN_QUEUE_TIME_MS) this.#queued += 1
     if (wasSent(call)) this.#calls += 1
   }
 
@@ -146,18 +141,17 @@ export class RequestCounts {
 
   /** Returns the sums of all requests and calls, with the latencies of the requests. */
   sums() {
-    const sums = { requests: 0, hits: 0, cacheable: 0, saved: 0, failures: 0, stale: 0 }
+    const sums = { requests: 0, hits: 0, cacheable: 0, saved: 0, failures: 0 }
     const times = new LatencyHistogram()
     for (const { requests, isHit, cache, status, fetchTime, counts } of this.cells) {
       sums.requests += requests
       if (isHit) sums.hits += requests
       if (isHit || cache === 'miss') sums.cacheable += requests
       if (status >= 500) sums.failures += requests
-      if (cache === 'stale') sums.stale += requests
       sums.saved += fetchTime
       for (const [at, bucket] of CONSOLE_BUCKETS.entries()) times.addTo(bucket, counts[at] ?? 0)
     }
-    return { ...sums, calls: this.#calls, queued: this.#queued, times }
+    return { ...sums, calls: this.#calls, times }
   }
 
   group(name: string): { readonly hits: number; readonly misses: number } {

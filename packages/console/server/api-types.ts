@@ -57,18 +57,3 @@ export interface SignedOut {
   /** Where the browser goes: the page for signing in, or the page of the issuer that ends its session. */
   readonly next: string
 }
-
-/** Returns the counts that are not 0 as a phrase. Undefined: all are, or the problem is a notice, which affects no requests. */
-export function describeMeanwhile({
-  severity,
-  meanwhile,
-}: Pick<Problem, 'severity' | 'meanwhile'>): string | undefined {
-  if (severity === 'notice') return undefined
-  const { stale, queued, failed } = meanwhile
-  const texts = [
-    ...(stale > 0 ? [`${stale.toLocaleString('en')} served stale`] : []),
-    ...(queued > 0 ? [`${queued.toLocaleString('en')} ${queued === 1 ? 'call' : 'calls'} queued`] : []),
-    ...(failed > 0 ? [`${failed.toLocaleString('en')} failed`] : []),
-  ]
-  return texts.length === 0 ? undefined : texts.join(', ')
-}

@@ -14,7 +14,7 @@ type Sums = { -readonly [Name in keyof Totals]: number }
 type Counts = Sums & { readonly times: LatencyHistogram }
 
 function emptyCounts(): Counts {
-  const sums = { requests: 0, hits: 0, cacheable: 0, calls: 0, saved: 0, failures: 0, stale: 0, queued: 0 }
+  const sums = { requests: 0, hits: 0, cacheable: 0, calls: 0, saved: 0, failures: 0 }
   return { ...sums, times: new LatencyHistogram() }
 }
 

@@ -3,13 +3,12 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Problem } from '../../../src/status/problem-types.ts'
 import type { Now } from '../server/api-types.ts'
-import { describeMeanwhile } from '../server/api-types.ts'
 import { clock, contact } from './api.ts'
 import { formatClock, formatDay, formatDuration } from './format.ts'
 import { titles } from './route.ts'
 
 /** A problem that the page found by itself has no kind of the edge. */
-type ShownProblem = Problem | (Omit<Problem, 'kind' | 'since' | 'meanwhile'> & { readonly kind: 'noConnection' })
+type ShownProblem = Problem | (Omit<Problem, 'kind' | 'since'> & { readonly kind: 'noConnection' })
 
 /** Problems that are shown before the user opens the list. */
 const MAX_CLOSED = 2
@@ -75,22 +74,16 @@ function BannerLine({ problem, servedAge }: { readonly problem: ShownProblem } &
       {servedAge !== undefined && (
         <span aria-live="off">The oldest one is {formatDuration(Math.floor(servedAge / 1000) * 1000)} old. </span>
       )}
-      {detail} {problem.kind !== 'noConnection' && <Duration problem={problem} />}{' '}
+      {detail} {problem.kind !== 'noConnection' && <Begin problem={problem} />}{' '}
       {view !== undefined && <a href={`#/${view}`}>Open {titles[view]}</a>}
     </p>
   )
 }
 
-/** Screen readers do not read the counts again with each change. */
-function Duration({ problem }: { readonly problem: Problem }) {
-  const meanwhile = describeMeanwhile(problem)
+function Begin({ problem }: { readonly problem: Problem }) {
   const since = Date.parse(problem.since)
   const day = formatDay(since) === formatDay(Date.now()) ? '' : `${formatDay(since)} `
-  return (
-    <span class="quiet" aria-live="off">
-      {`Since ${day}${formatClock(since)}${meanwhile === undefined ? '' : `; meanwhile ${meanwhile}`}.`}
-    </span>
-  )
+  return <span class="quiet">{`Since ${day}${formatClock(since)}.`}</span>
 }
 
 /** Shows the title of the page with the number of problems, also on the icon. */

@@ -29,12 +29,11 @@ t.test('the console shows problems on every view while they last', async (t) => 
     await (await edge.get('/cluster/worker-1/info')).text()
     return (await page.title()).startsWith('(1) Now')
   })
-  await banner.getByText(/; meanwhile .*\b\d+ failed\./).waitFor()
+  await banner.getByText(/Since/).waitFor()
   t.match(
     await banner.innerText(),
-    /worker-1 is down\..*Calls fail until a probe succeeds\..*Since \d\d:\d\d:\d\d; meanwhile .*Open Nodes/s,
+    /worker-1 is down\..*Calls fail until a probe succeeds\..*Since \d\d:\d\d:\d\d\..*Open Nodes/s,
   )
-  t.equal(await banner.locator('[aria-live=off]').count(), 1, 'a screen reader does not read each change of the counts')
   await strip.getByText(/ejected|failing/).waitFor()
   t.match(decodeURIComponent((await icon()) ?? ''), /^data:image\/svg\+xml,.*>1<\/text>/)
 

@@ -46,13 +46,10 @@ t.test('problems prints the list of the console, with an exit code for scripts',
     for (let turn = 0; turn < 8; turn++) await get(`/agents/00${turn % 6}?select=id`)
     const { code, out } = await run(['problems'])
     t.equal(code, 1)
-    t.match(
-      out,
-      /^error {4}The only node does not answer\n {9}\S.*\n {9}since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ; meanwhile .*\b\d+ failed$/m,
-    )
+    t.match(out, /^error {4}The only node does not answer\n {9}\S.*\n {9}since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/m)
     const [problem] = JSON.parse((await run(['problems', '--json'])).out).problems
-    t.match(problem, { kind: 'noNode', since: /^\d{4}-.*Z$/, meanwhile: { stale: 0, queued: Number } })
-    t.ok(problem.meanwhile.failed > 0 && Date.parse(problem.since) <= Date.now(), JSON.stringify(problem))
+    t.match(problem, { kind: 'noNode', since: /^\d{4}-.*Z$/ })
+    t.ok(Date.parse(problem.since) <= Date.now(), JSON.stringify(problem))
     t.notMatch(out, '\x1b[', 'no colours in a pipe')
   })
 })

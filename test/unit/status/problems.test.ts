@@ -99,9 +99,8 @@ t.test('what needs no sign-in has no names of nodes and replicas', async (t) => 
     replicas: () => [{ name, version: '1.0.0', ago: 1, ready: false, rates, nodes: [] }],
   })
   t.match(JSON.stringify(found), name)
-  const meanwhile = { stale: 3, queued: 2, failed: 1 }
-  const open = degradationsOf(found.map((problem) => ({ ...problem, since: new Date(NOW).toISOString(), meanwhile })))
-  t.match(open[0], { since: '2026-01-01T00:00:00.000Z', ...meanwhile })
+  const open = degradationsOf(found.map((problem) => ({ ...problem, since: new Date(NOW).toISOString() })))
+  t.match(open[0], { since: '2026-01-01T00:00:00.000Z' })
   t.ok(open.length >= 11, `${open.length} problems`)
   t.notMatch(JSON.stringify(open), name)
 })

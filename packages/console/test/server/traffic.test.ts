@@ -50,8 +50,6 @@ t.test('rates, totals and group counts add up the request and node call events',
     calls: 10,
     saved: 30 * 300,
     failures: 0,
-    stale: 0,
-    queued: 0,
   })
   t.strictSame(traffic.group('agents'), { hits: 30, misses: 10 })
 })

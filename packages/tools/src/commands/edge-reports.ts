@@ -8,7 +8,7 @@ import { type NamedPath, nameOf, parseName } from '../../../../src/core/endpoint
 import { EXIT_CODES } from '../../../../src/server/exit.ts'
 import type { Problem, Problems } from '../../../../src/status/problem-types.ts'
 import type { Explanation } from '../../../../src/status/view-types.ts'
-import { type Account, describeMeanwhile, type Now } from '../../../console/server/api-types.ts'
+import type { Account, Now } from '../../../console/server/api-types.ts'
 import { parseExplainedUrl } from '../../../console/server/explained-url.ts'
 import { type ConnectionOptions, type Operations, usageError, withOperations } from './edge-client.ts'
 import { coloured, formatTime, printMeasured } from './output.ts'
@@ -32,10 +32,9 @@ export async function printProblems(options: ReportOptions): Promise<void> {
 
 function printProblem(problem: Problem): void {
   const { severity, summary, detail, since } = problem
-  const meanwhile = describeMeanwhile(problem)
   print(`${coloured(STYLES[severity], severity.padEnd(7))}  ${singleLine(summary)}`)
   print(`         ${singleLine(detail)}`)
-  print(`         since ${since.slice(0, 19)}Z${meanwhile === undefined ? '' : `; meanwhile ${meanwhile}`}`)
+  print(`         since ${since.slice(0, 19)}Z`)
 }
 
 interface ExplainOptions extends ReportOptions {
