@@ -10,7 +10,7 @@ import { type EdgeWrite, type Handler, NO_BODY } from '../core/request.ts'
 import { toEdgeRequest } from '../http/edge-request.ts'
 import { NO_FLAGS } from '../http/parameters.ts'
 import type { CacheView } from '../status/edge-view.ts'
-import type { PurgeRequest, PurgeResult } from '../status/view-types.ts'
+import type { PurgeRequest } from '../status/view-types.ts'
 
 export function createPurge(handler: Handler, cache: PurgePorts): CacheView['purge'] {
   const all = findOperation('cacheClear')
@@ -24,7 +24,7 @@ export function createPurge(handler: Handler, cache: PurgePorts): CacheView['pur
     const request = toEdgeRequest(url, { caller, headers, id: requestId, clientAddress: client, body: NO_BODY })
     // What is purged is known only before it is purged.
     const rows = await listPurged(cache, purgeScopeOf(request), caller)
-    const found = { ...(await purgeCostOf(rows, cache.lifetimesOf)), ...countKeys(purge, rows) }
+    const found = { ...(await purgeCostOf(rows, cache.lifetimesOf)), missing: countMissing(purge, rows) }
     if (purge.preview) return { ...found, pending: false }
     const response = await handler(request)
     if (errorNumberOf(response) !== 0) throw new EdgeError(949)
@@ -44,13 +44,9 @@ function checkGroup(group: string | undefined): void {
 const STATUS_ACCEPTED = 202
 
 /** The entries of keys that the purge does not name are snapshots. */
-function countKeys(
-  { keys = [], previewAge = 0 }: PurgeRequest,
-  rows: readonly IndexEntry[],
-): Pick<PurgeResult, 'missing' | 'newer'> {
+function countMissing({ keys = [] }: PurgeRequest, rows: readonly IndexEntry[]): number {
   const named = new Set(keys)
-  const found = rows.filter(({ key }) => named.has(key))
-  return { missing: named.size - found.length, newer: found.filter(({ age }) => age < previewAge).length }
+  return named.size - rows.filter(({ key }) => named.has(key)).length
 }
 
 function purgeQuery({ keys, endpoint, tag, soft }: PurgeRequest): EdgeWrite['query'] {

@@ -21,8 +21,6 @@ export interface PurgeRequest extends PurgeNames {
   readonly soft: boolean
   /** Only report what the purge would cost. */
   readonly preview: boolean
-  /** Time since the preview whose keys these are. The result counts the entries that were stored after it. */
-  readonly previewAge?: number
 }
 
 /** Response of `POST /api/purge`. Of a purge, the cost is that of the entries when it began. */
@@ -31,6 +29,4 @@ export interface PurgeResult extends PurgeCost {
   readonly pending: boolean
   /** Named keys without an entry: the entry has expired or was removed. */
   readonly missing: number
-  /** Named keys whose entry was stored after the preview. It is purged too. */
-  readonly newer: number
 }

@@ -34,7 +34,6 @@ const purgeBody = Type.Object(
     keys: Type.Optional(Type.Array(key, { minItems: 1, maxItems: MAX_KEYS_PER_PURGE })),
     soft: strictBoolean,
     preview: strictBoolean,
-    previewAge: Type.Optional(Type.Number({ minimum: 0 })),
   },
   { additionalProperties: false },
 )

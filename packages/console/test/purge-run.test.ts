@@ -9,7 +9,6 @@ const result = (of: Partial<PurgeResult> = {}): PurgeResult => ({
   neverStale: { entries: 0, urls: [] },
   pending: false,
   missing: 0,
-  newer: 0,
   ...of,
 })
 
@@ -20,7 +19,7 @@ async function run(answers: readonly (PurgeResult | Error)[], plan: Partial<Purg
   const sent: PurgeRequest[] = []
   const progress: number[] = []
   const report = await runPurge(
-    { names: {}, maxKeys: 2, soft: false, previewAge: () => 7000, ...plan },
+    { names: {}, maxKeys: 2, soft: false, ...plan },
     {
       send: async (request) => {
         sent.push(request)
@@ -41,20 +40,16 @@ t.test('a purge by name is one request', async (t) => {
   t.equal(text, 'Removed: 1,200 entries, 2 KiB.')
 })
 
-t.test('keys are purged in batches, each with the age of the preview, and the progress is reported', async (t) => {
-  const answers = [result({ entries: 2 }), result({ entries: 1, missing: 1 }), result({ entries: 1, newer: 1 })]
+t.test('keys are purged in batches, and the progress is reported', async (t) => {
+  const answers = [result({ entries: 2 }), result({ entries: 1, missing: 1 }), result()]
   const { sent, progress, text } = await run(answers, { keys })
   t.strictSame(sent, [
-    { keys: ['a', 'b'], soft: false, preview: false, previewAge: 7000 },
-    { keys: ['c', 'd'], soft: false, preview: false, previewAge: 7000 },
-    { keys: ['e'], soft: false, preview: false, previewAge: 7000 },
+    { keys: ['a', 'b'], soft: false, preview: false },
+    { keys: ['c', 'd'], soft: false, preview: false },
+    { keys: ['e'], soft: false, preview: false },
   ])
   t.strictSame(progress, [2, 4, 5])
-  t.equal(
-    text,
-    'Removed: 4 entries, 3 KiB. 1 entry no longer existed. ' +
-      '1 entry had been fetched again since the preview. The newer responses are purged too.',
-  )
+  t.equal(text, 'Removed: 4 entries, 3 KiB. 1 entry no longer existed.')
 })
 
 t.test('a failure reports what was purged, what is unknown, and what remains', async (t) => {

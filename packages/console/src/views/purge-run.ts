@@ -9,11 +9,9 @@ export interface PurgePlan {
   /** Number of keys in one request. */
   readonly maxKeys: number
   readonly soft: boolean
-  /** Milliseconds since the preview. */
-  previewAge(): number
 }
 
-export interface PurgeReport extends Pick<PurgeResult, 'entries' | 'bytes' | 'missing' | 'newer' | 'pending'> {
+export interface PurgeReport extends Pick<PurgeResult, 'entries' | 'bytes' | 'missing' | 'pending'> {
   readonly soft: boolean
   /** Of a purge by key: the number of keys of the plan, and of those that were sent successfully. */
   readonly keys?: { readonly all: number; readonly sent: number; readonly inLastRequest: number }
@@ -34,12 +32,11 @@ interface RunOptions {
 /** Never rejects: a failure is part of the report, beside what was purged before it. */
 export async function runPurge(plan: PurgePlan, { send, onProgress, isStopped }: RunOptions): Promise<PurgeReport> {
   const { names, keys, maxKeys, soft } = plan
-  const sum = { entries: 0, bytes: 0, missing: 0, newer: 0, pending: false }
-  const add = ({ entries, bytes, missing, newer, pending }: PurgeResult): void => {
+  const sum = { entries: 0, bytes: 0, missing: 0, pending: false }
+  const add = ({ entries, bytes, missing, pending }: PurgeResult): void => {
     sum.entries += entries
     sum.bytes += bytes
     sum.missing += missing
-    sum.newer += newer
     sum.pending ||= pending
   }
   let sent = 0
@@ -58,7 +55,7 @@ export async function runPurge(plan: PurgePlan, { send, onProgress, isStopped }:
       if (isStopped()) return { ...report(), isStopped: true }
       const batch = keys.slice(sent, sent + maxKeys)
       inLastRequest = batch.length
-      add(await send({ keys: batch, soft, preview: false, previewAge: plan.previewAge() }))
+      add(await send({ keys: batch, soft, preview: false }))
       sent += batch.length
       onProgress(sent)
     }
@@ -70,7 +67,7 @@ export async function runPurge(plan: PurgePlan, { send, onProgress, isStopped }:
 
 /** Returns the report as sentences. */
 export function describeReport(report: PurgeReport): readonly string[] {
-  const { soft, keys, failure, entries, bytes, missing, newer, pending, isStopped, remaining } = report
+  const { soft, keys, failure, entries, bytes, missing, pending, isStopped, remaining } = report
   const done = `${soft ? 'Marked as stale' : 'Removed'}: ${entriesOf(entries)}, ${formatBytes(bytes)}.`
   const sentences: string[] = []
   if (failure !== undefined && keys === undefined) {
@@ -89,8 +86,6 @@ export function describeReport(report: PurgeReport): readonly string[] {
     )
   } else sentences.push(done)
   if (missing > 0) sentences.push(`${entriesOf(missing)} no longer existed.`)
-  if (newer > 0)
-    sentences.push(`${entriesOf(newer)} had been fetched again since the preview. The newer responses are purged too.`)
   if (remaining !== undefined && remaining > 0) {
     sentences.push(`The search now matches ${entriesOf(remaining)}, stored after the preview. They are not purged.`)
   }

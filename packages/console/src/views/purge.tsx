@@ -32,8 +32,6 @@ interface Preview {
   /** Absent: the names define what is purged. */
   readonly keys?: readonly string[]
   readonly maxKeys: number
-  /** Milliseconds of `performance.now()`. */
-  readonly takenAt: number
 }
 
 type State =
@@ -77,8 +75,7 @@ export function Purge({ target, ports, user, isUnreachable, onClose, onPurged }:
   }, [step])
   const purge = async (preview: Preview): Promise<void> => {
     state.value = { step: 'running', preview, sent: 0 }
-    const previewAge = () => performance.now() - preview.takenAt
-    const plan = { names, ...preview, soft: soft.value, previewAge }
+    const plan = { names, ...preview, soft: soft.value }
     const report = await runPurge(plan, {
       send: sendPurge,
       onProgress: (sent) => {
@@ -148,14 +145,13 @@ export function Purge({ target, ports, user, isUnreachable, onClose, onPurged }:
 
 /** A search is previewed as the keys of its entries. */
 async function takePreview(names: PurgeNames, search: PurgeTarget['search']): Promise<State> {
-  const takenAt = performance.now()
   if (search === undefined) {
     const { keys } = names
     const cost = await sendPurge({ ...names, soft: false, preview: true })
-    return { step: 'ready', preview: { cost, ...(keys && { keys }), maxKeys: keys?.length ?? 0, takenAt } }
+    return { step: 'ready', preview: { cost, ...(keys && { keys }), maxKeys: keys?.length ?? 0 } }
   }
   const { total, limit, maxKeys, chosen } = await callApi<Selection>(`/api/selection?${queryText(search)}`)
-  if (chosen !== undefined) return { step: 'ready', preview: { ...chosen, maxKeys, takenAt } }
+  if (chosen !== undefined) return { step: 'ready', preview: { ...chosen, maxKeys } }
   return {
     step: 'refused',
     message: `${entriesOf(total)} match the search. A purge of a search removes at most ${formatCount(limit)}. Narrow the search, or purge by group, endpoint or tag alone, which has no limit.`,
