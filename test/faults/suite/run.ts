@@ -31,7 +31,8 @@ const { values, refuse } = readOptions({
 const known = new Set(promises.map(({ id }) => id))
 const only = values.only?.toUpperCase().split(',')
 const unknown = (only ?? []).filter((id) => !known.has(id))
-if (unknown.length > 0) refuse(`there is no promise ${unknown.join(', ')}; there are ${[...known].join(', ')}`)
+if (unknown.length > 0)
+  refuse(`${unknown.join(', ')} is not checked here, see test/README.md; here are ${[...known].join(', ')}`)
 const { scale = 1, rate = 300, seed = Date.now() % 1_000_000, planted } = values
 const options = { scale, rate, seed, planted }
 
