@@ -76,9 +76,15 @@ export class SharedPresence extends Presence {
   }
 }
 
-/** Calls `run` when the first interactive client waits, at once if one does. Returns a function that ends the listener, if any. */
+/** Calls `run` once, when the first interactive client waits: at once if one does. Returns a function that ends the listener, if any. */
 export function onInteractive(presence: ClientPresence | undefined, run: () => void): (() => void) | undefined {
-  if (!presence?.isInteractive) return presence?.onUrgent?.(run)
-  run()
-  return undefined
+  if (presence?.isInteractive) {
+    run()
+    return undefined
+  }
+  const end = presence?.onUrgent?.(() => {
+    end?.()
+    run()
+  })
+  return end
 }

@@ -1,5 +1,6 @@
 /** A read that waits for the queued call of another replica makes this call as urgent as the read itself is. */
 import t, { type Test } from 'tap'
+import { SharedPresence } from '../../../../src/cache/shared-presence.ts'
 import { Presence } from '../../../../src/core/presence.ts'
 import type { EdgeRead, RequestClient } from '../../../../src/core/request.ts'
 import { startDeadline } from '../../../../src/core/timing.ts'
@@ -8,6 +9,7 @@ import { createLatch, replica as edgeReplica, edgeRequest, success } from '../..
 import { eventually } from '../../../support/eventually.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { createLimiter, flowOf } from '../../upstream/limiter-simulation.ts'
+import { epochsOf } from './contract.ts'
 import { replica, steady } from './replicas.ts'
 
 const redis = await startRedis()
@@ -35,7 +37,9 @@ async function edge(test: Test) {
       ...(flow && { flow }),
       ...(presence && { presence }),
     }
-    await limiter.acquire(call, startDeadline(20_000, undefined, clock))
+    const deadline = startDeadline(20_000, undefined, clock)
+    await limiter.acquire(call, deadline)
+    deadline.end()
     order.push(agent)
     await opened
     limiter.release(call, clock(), 'success')
@@ -83,4 +87,26 @@ t.test('so does one that joins a bulk read of its replica, which waits for that 
 
 t.test('a bulk read does not', async (t) => {
   t.equal(await placeOf(t, ['ann 127.0.0.1 8+']), 6)
+})
+
+t.test('clients that leave and come again count once for the holder', async (t) => {
+  const [{ store: holder }, { store: other }] = await Promise.all([replica(t, redis), replica(t, redis)])
+  const epochs = await epochsOf(holder)
+  // Of a client that leaves while its call goes on: two others make it urgent.
+  const [held, waiting] = [new SharedPresence(), new SharedPresence()]
+  held.join(new Presence())()
+  waiting.join(new Presence(), true)
+  const lock = await holder.acquireFetchLock('k', epochs, 60_000, held)
+  t.match(await other.acquireFetchLock('k', epochs, 60_000, waiting), { held: false })
+  for (let client = 0; client < 3; client += 1) waiting.join(new Presence())()
+  await eventually(() => held.isInteractive)
+  // Behind the messages of the other replica.
+  const last = new SharedPresence()
+  last.join(new Presence())
+  const begun = new SharedPresence()
+  const own = await holder.acquireFetchLock('last', epochs, 60_000, begun)
+  await other.acquireFetchLock('last', epochs, 60_000, last)
+  await eventually(() => begun.isInteractive)
+  t.notOk(held.isUrgent)
+  for (const each of [lock, own]) if (each.held) await each.release()
 })
