@@ -10,7 +10,7 @@ const BUSY_SHARE = 0.75
 /** Of the busy share. */
 const HALF_LIFE_MS = 10_000
 
-/** Requests of a party that need a node, of one kind or on one connection, with pauses of less than `PAUSE_MS` since `since`. */
+/** Requests of a party that need a node, of one kind, on one connection or to one collection, with pauses of less than `PAUSE_MS` since `since`. */
 interface Sequence {
   since: number
   /** At `since`: the part of the time that was no pause, as a moving average. */
@@ -18,6 +18,8 @@ interface Sequence {
   requests: number
   /** Later than now: a client was asked to come back then. */
   idleSince: number
+  /** Of the latest page of a collection. `Infinity`: none was read since `since`. */
+  offset: number
 }
 
 interface RequestFlow extends ClientFlow {
@@ -27,7 +29,8 @@ interface RequestFlow extends ClientFlow {
 /**
  * The sequences of all parties. A busy connection does not show who is bulk: one of a pool has requests of many people, and some
  * clients open one for each request. But a sparse one is not bulk, whatever others of its party read. Bulk requests of a kind
- * take turns by connection.
+ * take turns by connection. A page that continues a walk through a collection is bulk at once, also on a sparse connection,
+ * and in a flow of its own.
  */
 export class Sequences {
   readonly #latest = new RecentlyUsed<Sequence>(MAX_IN_USE)
@@ -38,25 +41,30 @@ export class Sequences {
   }
 
   /** Begins a request. `connection`: absent: the request is the first one of its connection. */
-  begin(party: string, kind: string, connection: number | undefined): RequestFlow {
+  begin(party: string, kind: string, connection: number | undefined, page?: Page): RequestFlow {
     const clock = this.#clock
     const ofKind = this.#begin(`${party} ${kind}`)
     const ofConnection = connection === undefined ? undefined : this.#begin(`${party} ${connection}`)
+    const ofPages = page && this.#begin(`${party} ${connection} ${page.collection}`)
+    const isWalk = page !== undefined && ofPages !== undefined && page.offset > ofPages.offset
+    if (page !== undefined && ofPages !== undefined) ofPages.offset = page.offset
     const isSparse = () => ofConnection !== undefined && busyShareOf(ofConnection, clock()) < BUSY_SHARE
     // The flow is read when the request needs a slot: the request may have waited for others before.
     return {
       party,
       get name() {
-        return ((isSparse() || this.isBulk) && connection) || kind
+        const name = ((isSparse() || this.isBulk) && connection) || kind
+        return isWalk ? `walk ${name}` : name
       },
       get isBulk() {
-        return clock() - ofKind.since >= BULK_AFTER_MS && !isSparse()
+        return isWalk || (clock() - ofKind.since >= BULK_AFTER_MS && !isSparse())
       },
       refuse(retryAfter) {
         if (ofConnection !== undefined) ofConnection.idleSince = clock() + 1000 * retryAfter
       },
       end() {
-        for (const sequence of ofConnection === undefined ? [ofKind] : [ofKind, ofConnection]) {
+        for (const sequence of [ofKind, ofConnection, ofPages]) {
+          if (sequence === undefined) continue
           sequence.requests -= 1
           sequence.idleSince = Math.max(sequence.idleSince, clock())
         }
@@ -67,12 +75,19 @@ export class Sequences {
   #begin(name: string): Sequence {
     const now = this.#clock()
     const known = this.#latest.get(name)
-    const sequence = known ?? { since: now, busyShare: BUSY_SHARE, requests: 0, idleSince: now }
+    const sequence = known ?? {
+      since: now,
+      busyShare: BUSY_SHARE,
+      requests: 0,
+      idleSince: now,
+      offset: Number.POSITIVE_INFINITY,
+    }
     if (known === undefined) this.#latest.set(name, sequence)
     const { requests, idleSince } = sequence
     if (requests === 0 && now - idleSince >= PAUSE_MS) {
       sequence.busyShare = busyShareOf(sequence, idleSince) * weightAfter(now - idleSince)
       sequence.since = now
+      sequence.offset = Number.POSITIVE_INFINITY
     }
     sequence.requests += 1
     return sequence
@@ -89,6 +104,12 @@ function weightAfter(ms: number): number {
 
 export type KindParts = Pick<EdgeRequest, 'endpoint' | 'params' | 'query'>
 
+/** A page of a collection: the number of rows before it. */
+interface Page {
+  readonly collection: string
+  readonly offset: number
+}
+
 /**
  * Returns the kind of a request: all reads of one of many things (of an agent, of a later page), or those of one path. People
  * read the same responses again; bulk reads one after another.
@@ -96,4 +117,10 @@ export type KindParts = Pick<EdgeRequest, 'endpoint' | 'params' | 'query'>
 export function kindOf({ endpoint, params, query }: KindParts): string {
   const isOfMany = Object.keys(params).length > 0 || Number(query.offset ?? 0) > 0
   return isOfMany ? 'one of many' : endpoint.path
+}
+
+/** Returns the page that a request reads; undefined: its endpoint has no pages. */
+export function pageOf({ endpoint, params, query }: KindParts): Page | undefined {
+  if (!Object.hasOwn(endpoint.query, 'offset')) return undefined
+  return { collection: [endpoint.path, ...Object.values(params)].join(' '), offset: Number(query.offset ?? 0) }
 }

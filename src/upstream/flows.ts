@@ -4,9 +4,8 @@
  * counted in node time: the milliseconds that they have a slot.
  *
  * `recent`: the node time since the latest pause, in which the flow had no call for `PAUSE_MS`, with the usual time of rejected
- * calls. A flow with at least `BURST_MS` of it always has a call waiting: it is bulk. So is one of a kind of which the party has
- * had requests waiting for long: most of them may follow fetches of others. So is a page that continues a walk through a
- * collection.
+ * calls. A flow with at least `BURST_MS` of it always has a call waiting: it is bulk. So is one whose requests are bulk already:
+ * most of them may follow fetches of others.
  *
  * `served`: the node time of the flow in a virtual time that starts where the flows in use are.
  *
@@ -23,10 +22,10 @@ const BURST_MS = 5000
 export class Flow {
   readonly name: string
   /**
-   * `edge`: work of the edge itself, which is never bulk for this reason. `walk`: through a collection. `refresh`: of responses
-   * that the clients of a party use and that none awaits. It takes turns with the party, however many flows that has.
+   * `edge`: work of the edge itself, which is never bulk for this reason. `refresh`: of responses that the clients of a party
+   * use and that none awaits. It takes turns with the party, however many flows that has.
    */
-  readonly kind: 'client' | 'edge' | 'walk' | 'party' | 'refresh' | 'shared'
+  readonly kind: 'client' | 'edge' | 'party' | 'refresh' | 'shared'
   /** The flow itself if it belongs to no other. */
   readonly party: Flow
   recent = 0
@@ -34,8 +33,6 @@ export class Flow {
   /** Queued, or in flight. */
   calls = 0
   idleSince = 0
-  /** The latest page of a collection. */
-  page: Page | undefined = undefined
   /** Of a party: the `served` of the flow that got the latest slot. */
   virtualTime = 0
 
@@ -50,20 +47,13 @@ export class Flow {
 /** What a call needs to leave its flow again. */
 export interface FlowCall {
   flow: Flow
-  /** The flow of a walk belongs to this one. */
-  owner: Flow
   /** Of the client that causes the call, also of a refresh. Absent: the edge itself causes it. */
   readonly party: Flow | undefined
   /** The node time that was charged in advance. */
   charged: number
 }
 
-interface Page {
-  readonly list: string
-  readonly offset: number
-}
-
-type CallOfFlow = Pick<NodeCall, 'caller' | 'flow' | 'path' | 'presence'>
+type CallOfFlow = Pick<NodeCall, 'caller' | 'flow' | 'presence'>
 
 export class Flows {
   readonly #flows = new Map<string, Flow>()
@@ -77,14 +67,10 @@ export class Flows {
     const caller = of ? this.#get(`${of.party} ${of.name}`, 'client', party) : this.#get(call.caller, 'edge')
     if (of?.isBulk) caller.recent = Math.max(caller.recent, BURST_MS)
     const isRefresh = call.presence?.isAwaited === false && !isBulkFlow(caller)
-    let owner = caller
-    if (party !== undefined && call.presence?.isUrgent) owner = this.#get(party.name, 'shared', party)
-    else if (party !== undefined && isRefresh) owner = this.#get(party.name, 'refresh')
-    const page = owner.kind === 'client' ? pageOf(call.path) : undefined
-    const isWalk = page !== undefined && page.list === owner.page?.list && page.offset > owner.page.offset
-    if (page !== undefined) owner.page = page
-    const flow = isWalk ? this.#get(`${owner.name} ${page.list}`, 'walk', party) : owner
-    const entered = { flow, owner, party, charged: 0 }
+    let flow = caller
+    if (party !== undefined && call.presence?.isUrgent) flow = this.#get(party.name, 'shared', party)
+    else if (party !== undefined && isRefresh) flow = this.#get(party.name, 'refresh')
+    const entered = { flow, party, charged: 0 }
     this.#count(entered, 1, now)
     return entered
   }
@@ -94,8 +80,7 @@ export class Flows {
     const { party } = call
     if (party === undefined) return
     this.#count(call, -1, now)
-    call.owner = this.#get(party.name, 'shared', party)
-    call.flow = call.owner
+    call.flow = this.#get(party.name, 'shared', party)
     this.#count(call, 1, now)
   }
 
@@ -118,12 +103,9 @@ export class Flows {
     this.#count(call, -1, now)
   }
 
-  #count(call: FlowCall, calls: number, now: number): void {
-    const { flow, owner } = call
-    const { party } = owner
+  #count({ flow }: FlowCall, calls: number, now: number): void {
     countIn(flow, calls, now)
-    if (owner !== flow) countIn(owner, calls, now)
-    if (party !== owner && party !== flow) countIn(party, calls, now)
+    if (flow.party !== flow) countIn(flow.party, calls, now)
   }
 
   #get(name: string, kind: Flow['kind'], party?: Flow): Flow {
@@ -147,7 +129,7 @@ export class Flows {
 }
 
 export function isBulkFlow({ kind, recent }: Flow): boolean {
-  return kind === 'walk' || (kind === 'client' && recent >= BURST_MS)
+  return kind === 'client' && recent >= BURST_MS
 }
 
 /** Returns whether the first flow comes before the second one. */
@@ -181,11 +163,4 @@ function charge(call: FlowCall, ms: number): void {
   if (party === flow) return
   party.recent += ms
   party.served += ms
-}
-
-/** Returns the page that a call reads, if its URL has an offset or a limit. */
-function pageOf(path: string): Page | undefined {
-  if (!/[?&](?:offset|limit)=/.test(path)) return undefined
-  const [, offset = '0'] = /[?&]offset=(\d+)/.exec(path) ?? []
-  return { list: path.replace(/([?&])offset=\d*&?/, '$1').replace(/[?&]$/, ''), offset: Number(offset) }
 }

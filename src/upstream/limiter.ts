@@ -15,7 +15,7 @@ import { CallQueue, PRIORITIES } from './queue.ts'
 import { Slots } from './slots.ts'
 
 /** The properties of a call that the limiter uses. */
-export type LimitedCall = Pick<NodeCall, 'priority' | 'caller' | 'flow' | 'path' | 'endpoint' | 'presence'>
+export type LimitedCall = Pick<NodeCall, 'priority' | 'caller' | 'flow' | 'endpoint' | 'presence'>
 
 const ADMITTED = { ok: true } as const
 

@@ -132,11 +132,10 @@ export class CallQueue<Item extends Queueable> {
 
 type CallsOfFlow<Item> = readonly [Flow, ReadonlySet<Item>]
 
-/** Returns the flow with most calls; among equal ones, a walk, else the one that comes last. */
+/** Returns the flow with most calls; among equal ones, the one that comes last. */
 function largestOf<Item>(flows: readonly CallsOfFlow<Item>[]): CallsOfFlow<Item> {
-  const rank = ([{ kind }, { size }]: CallsOfFlow<Item>) => 2 * size + Number(kind === 'walk')
-  const isLarger = (a: CallsOfFlow<Item>, b: CallsOfFlow<Item>) =>
-    rank(a) === rank(b) ? !comesBefore(a[0], b[0]) : rank(a) > rank(b)
+  const isLarger = ([a, { size }]: CallsOfFlow<Item>, [b, { size: other }]: CallsOfFlow<Item>) =>
+    size === other ? !comesBefore(a, b) : size > other
   return flows.reduce((largest, each) => (isLarger(each, largest) ? each : largest))
 }
 

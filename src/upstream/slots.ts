@@ -1,16 +1,14 @@
 /** The slots of one node, which replicas share: the calls of this one that have a slot, and how many may have one. */
-import type { NodeCall, NodeSlots } from '../core/node-call.ts'
+import type { NodeSlots } from '../core/node-call.ts'
 import { CallLimit } from './call-limit.ts'
 import type { NodeLimits } from './options.ts'
-
-type Call = Pick<NodeCall, 'path'>
 
 export class Slots {
   readonly limit: CallLimit
   readonly #limits: () => Pick<NodeLimits, 'inFlight'>
   readonly #shared: NodeSlots | undefined
   /** The calls that have ended at the edge, and keep their slots: the node may still work on them. */
-  readonly late = new Set<Call>()
+  readonly late = new Set<object>()
   #taken = 0
 
   /** `shared`: absent: this process shares the limit of the node with no other. */
@@ -48,7 +46,7 @@ export class Slots {
     this.#taken += 1
   }
 
-  release(call: Call): void {
+  release(call: object): void {
     this.late.delete(call)
     this.#taken -= 1
   }

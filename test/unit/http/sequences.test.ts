@@ -1,8 +1,8 @@
 /** A client that always has a request waiting is bulk, and people who read other things are not, whatever their connections. */
-import { assert, integer, property } from 'fast-check'
+import { array, assert, integer, property } from 'fast-check'
 import t from 'tap'
 import { PAUSE_MS } from '../../../src/core/node-call.ts'
-import { kindOf, Sequences } from '../../../src/http/sequences.ts'
+import { kindOf, pageOf, Sequences } from '../../../src/http/sequences.ts'
 import { edgeRequest } from '../../support/edge-requests.ts'
 
 interface Sent {
@@ -147,6 +147,58 @@ t.test('a sparse connection is a flow of its own, and bulk once its requests fol
   )
   now = 30_000
   t.ok(flow.isBulk)
+  t.end()
+})
+
+/** Reads the pages at these offsets of a collection. Returns which of them are bulk. */
+function bulkPages(
+  offsets: readonly number[],
+  { pause = 0, connection = 1 as number | undefined, path = '/rules' } = {},
+) {
+  let now = 0
+  const sequences = new Sequences(() => now)
+  return offsets.map((offset) => {
+    const request = edgeRequest(`GET ${path}`, { query: { offset: String(offset), limit: '20' } })
+    const flow = sequences.begin('ann', kindOf(request), connection, pageOf(request))
+    const { isBulk } = flow
+    now += 10
+    flow.end()
+    now += pause
+    return isBulk
+  })
+}
+
+const offsetsOfWalk = array(integer({ min: 1, max: 500 }), { minLength: 2, maxLength: 8 }).map((steps) =>
+  steps.map((_, at) => steps.slice(0, at).reduce((sum, step) => sum + step, 0)),
+)
+
+t.test('each page that continues a walk is bulk, on one connection or on a new one for each page', (t) => {
+  const isBulk = property(offsetsOfWalk, shortPause, (offsets, pause) =>
+    [1, undefined].every((connection) => {
+      const [first, ...later] = bulkPages(offsets, { pause, connection })
+      return first === false && !later.includes(false)
+    }),
+  )
+  void assert(isBulk)
+  t.end()
+})
+
+t.test('pages that a person reads, and pages that come again, are not bulk', (t) => {
+  t.notOk(bulkPages([0, 20, 40], { pause: PAUSE_MS }).includes(true), 'with a pause between them')
+  t.notOk(bulkPages([40, 40, 20, 0]).includes(true), 'the same page, and earlier ones')
+  const sequences = new Sequences(() => 0)
+  const begin = (path: string, connection: number, offset: string) => {
+    const request = edgeRequest(`GET ${path}`, { query: { offset } })
+    return sequences.begin('ann', kindOf(request), connection, pageOf(request))
+  }
+  const others = [begin('/rules', 1, '0'), begin('/decoders', 1, '20'), begin('/rules', 2, '20')]
+  t.notOk(
+    others.some(({ isBulk }) => isBulk),
+    'another collection, another connection',
+  )
+  const walk = begin('/rules', 1, '20')
+  t.ok(walk.isBulk)
+  t.not(walk.name, begin('/agents', 1, '20').name, 'other reads of the connection are in another flow')
   t.end()
 })
 

@@ -7,7 +7,6 @@ import { PAUSE_MS } from '../../../src/core/node-call.ts'
 import { Presence } from '../../../src/core/presence.ts'
 import { type Flow, Flows, isBulkFlow } from '../../../src/upstream/flows.ts'
 import type { LimitedCall } from '../../../src/upstream/limiter.ts'
-import { CallQueue, type Queueable } from '../../../src/upstream/queue.ts'
 import { Agenda, type Arrival, createLimiter, deadlineIn, flowOf, run, settled, spread } from './limiter-simulation.ts'
 
 interface Client {
@@ -43,7 +42,6 @@ async function serve(clients: readonly Client[], inFlight: number, duration: num
       priority: 'interactive',
       caller: 'ann',
       flow: flowOf(name),
-      path: '/',
       endpoint: `GET /${takes}`,
     }
     const slot = await limiter.acquire(
@@ -109,26 +107,6 @@ t.test('bulk has at most half of the slots while an interactive call waits, and 
   t.ok(alone.filter(({ start }) => start > 30_000).length >= 30 * 8 - 8)
 })
 
-t.test('a later page of a collection is bulk, the first one and other lists are not', (t) => {
-  const flows = new Flows()
-  const isBulk = (path: string, now: number) => {
-    const call = flows.enter({ caller: 'ann', flow: flowOf('ann 1'), path }, now)
-    const result = isBulkFlow(call.flow)
-    flows.leave(call, 10, now)
-    return result
-  }
-  t.same(
-    ['/agents?limit=20&offset=20', '/rules?limit=20&offset=40', '/agents'].map((path) => isBulk(path, 0)),
-    [false, false, false],
-  )
-  t.same(
-    ['/agents?limit=20', '/agents?limit=20&offset=20', '/agents?offset=40&limit=20'].map((path) => isBulk(path, 10)),
-    [false, true, true],
-  )
-  t.notOk(isBulk('/agents?limit=20&offset=60', 10 + PAUSE_MS), 'a person reads before the next page')
-  t.end()
-})
-
 t.test('a connection of its own makes a client of a shared account a flow of its own', async (t) => {
   const crowd = spread(40, 1, { priority: 'interactive', takes: 100, flow: flowOf('dashboard 10.0.0.1 1') })
   const { results } = await run(
@@ -144,7 +122,7 @@ t.test('flows without calls are forgotten', (t) => {
   const flows = new Flows()
   const seen = new Set<Flow>()
   for (let now = 0; now < 10 * PAUSE_MS; now += PAUSE_MS) {
-    const call = flows.enter({ caller: 'ann', flow: flowOf('ann 1'), path: '/agents' }, now)
+    const call = flows.enter({ caller: 'ann', flow: flowOf('ann 1') }, now)
     seen.add(call.flow)
     flows.leave(call, 5_000, now)
   }
@@ -184,7 +162,7 @@ t.test('refreshes that no client awaits do not make their connection bulk', (t) 
   const presence = new SharedPresence()
   presence.pin()
   const enter = (isRefresh: boolean, at: number) => {
-    return flows.enter({ caller: 'ann', flow: flowOf('ann 1 1'), path: '/agents', ...(isRefresh && { presence }) }, at)
+    return flows.enter({ caller: 'ann', flow: flowOf('ann 1 1'), ...(isRefresh && { presence }) }, at)
   }
   for (let at = 0; at < 20; at += 1) flows.leave(enter(true, 500 * at), 1_000, 500 * at)
   t.notOk(isBulkFlow(enter(true, 10_000).flow))
@@ -202,7 +180,6 @@ async function serveBesideRefreshes(queue: number) {
   const refreshes = Array.from({ length: 20 }, (_, at) => ({
     ...callOf('ann', at % 3, at),
     presence,
-    path: `/agents/${at}`,
   }))
   const { results } = await run([callOf('ann', 5, 0), ...refreshes, callOf('ann', 5, 25)], { inFlight: 1, queue })
   return results.at(-1)
@@ -251,22 +228,6 @@ t.test('a call is not rejected because of queued calls that it goes before', asy
   const page = { ...callOf('ann', 100, 2_100), timeout: 500 }
   const { results } = await run([...script, page], { inFlight: 1 })
   t.match(results.at(-1), { acquisition: { ok: true }, waited: 0 })
-})
-
-t.test('in a full queue, of flows with equally many calls a walk gives way before a client that is bulk', (t) => {
-  const flows = new Flows()
-  const enter = (connection: number, path: string) =>
-    flows.enter({ caller: 'ann', flow: flowOf(`ann 10.0.0.1 ${connection}`), path }, 0).flow
-  const walkOf = (connection: number) =>
-    [0, 20].map((offset) => enter(connection, `/agents?limit=20&offset=${offset}`)).at(-1)
-  const walks = [walkOf(1), walkOf(2)]
-  const client = enter(3, '/agents/001')
-  const queue = new CallQueue<Queueable>()
-  // The calls of a client that becomes bulk move behind those that wait already.
-  for (const flow of [...walks, client]) if (flow !== undefined) queue.add({ priority: 'bulk', flow })
-  const next = { priority: 'write', flow: enter(4, '/agents/002') } as const
-  t.equal(queue.findDisplaceable(next)?.flow, walks[1])
-  t.end()
 })
 
 t.test('the flow of a call that is rejected because of others gets its Retry-After', async (t) => {

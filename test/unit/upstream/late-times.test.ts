@@ -3,7 +3,7 @@ import t from 'tap'
 import type { LimitedCall } from '../../../src/upstream/limiter.ts'
 import { Agenda, createLimiter, deadlineIn } from './limiter-simulation.ts'
 
-const call = (endpoint: string): LimitedCall => ({ priority: 'interactive', caller: 'ann', path: '/', endpoint })
+const call = (endpoint: string): LimitedCall => ({ priority: 'interactive', caller: 'ann', endpoint })
 
 t.test('a late answer changes no expected time', async (t) => {
   for (const hang of [3000, 30_000, 600_000]) {

@@ -96,7 +96,7 @@ async function simulate({ kind, time, workers }: Row, inFlight: number, span: nu
   const request = async (caller: string): Promise<void> => {
     if (now >= end) return
     const endpoint = ENDPOINTS[Math.floor(random() * ENDPOINTS.length)] ?? 'logs'
-    const call: LimitedCall = { priority: 'interactive', caller, path: '/', endpoint }
+    const call: LimitedCall = { priority: 'interactive', caller, endpoint }
     const deadline = deadlineIn(TIMEOUT_MS, () => now, agenda)
     const again = (pause: number) => agenda.add(now + pause + random() * 20, () => request(caller))
     const slot = await limiter.acquire(call, deadline)

@@ -47,7 +47,7 @@ export async function run(arrivals: readonly Arrival[], overrides: Partial<typeo
   const results: Result[] = []
   const arrive = (arrival: Arrival, index: number) => async () => {
     const { at, takes, timeout = 20_000 } = arrival
-    const call: LimitedCall = { caller: 'ann', path: '/agents', endpoint: 'GET /agents', ...arrival }
+    const call: LimitedCall = { caller: 'ann', endpoint: 'GET /agents', ...arrival }
     const deadline = deadlineIn(timeout, () => now, agenda)
     const acquisition = await limiter.acquire(call, deadline)
     results[index] = { arrival, acquisition, waited: now - at }
@@ -153,5 +153,5 @@ export function flowOf(text: string): ClientFlow {
 
 /** Returns a call of an interactive client. `flow`: as in `flowOf`. */
 export function clientCall(flow: string, more: Partial<LimitedCall> = {}): LimitedCall {
-  return { priority: 'interactive', caller: 'ann', flow: flowOf(flow), path: '/', endpoint: 'GET /', ...more }
+  return { priority: 'interactive', caller: 'ann', flow: flowOf(flow), endpoint: 'GET /', ...more }
 }

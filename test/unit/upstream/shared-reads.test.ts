@@ -31,7 +31,6 @@ function rig(): Rig {
         priority: 'interactive',
         caller: 'ann',
         flow: flowOf(flow),
-        path: `/${name}`,
         endpoint: `GET /${name}`,
         ...(presence !== undefined && { presence }),
       }
