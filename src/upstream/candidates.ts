@@ -129,10 +129,16 @@ function canTryNext({ fault, sent }: NodeFailure, { endpoint }: EdgeRequest): bo
 /**
  * Whether the failure of the first candidate is one for which this candidate exists. A drained node may be stopped at any
  * moment, and one at its limit has enough calls: only a node that answers from its own copy replaces it, none that would pass
- * the request on to it.
+ * the request on to it. A bulk read that a node at its limit rejects is left to the client: the slots of the workers are for
+ * others, and nodes on one machine slow each other down.
  */
-function mayFollow({ fault, lastFault }: NodeFailure, candidate: Candidate, { endpoint }: EdgeRequest): boolean {
+function mayFollow(
+  { fault, lastFault }: NodeFailure,
+  candidate: Candidate,
+  { endpoint, client }: EdgeRequest,
+): boolean {
   const { isDetour, replacesMaster } = candidate
+  if (fault === 'overloaded' && client.flow?.isBulk) return false
   if (fault === 'drained' || fault === 'overloaded') {
     return endpoint.target.kind === 'anyNode' && !isDetour && !replacesMaster
   }

@@ -1,6 +1,7 @@
 /** Which node answers while the master has no free slot. */
 import type { RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
+import { createNoClient } from '../../../src/core/request.ts'
 import { eventually } from '../../support/eventually.ts'
 import { edgeRequest } from './edge-request.ts'
 import { type ClusterTestOptions, envelope } from './fake-node.ts'
@@ -99,6 +100,9 @@ t.test('a master whose queue is full is replaced only by a worker that answers f
   await t.rejects(async () => handler(edgeRequest('GET', '/agents/summary')), full)
   await t.rejects(async () => handler(edgeRequest('GET', '/rules', { copies: 'lagging' })), full)
   t.same(urls(worker), [], 'a call that is handed on costs the worker and the master')
+  const client = { ...createNoClient(), flow: { party: 'ann 10.0.0.1', name: 1, isBulk: true } }
+  await t.rejects(async () => handler(edgeRequest('GET', '/rules', { client })), full)
+  t.same(urls(worker), [], 'the slots of workers are left to others than bulk clients')
   t.match(await handler(edgeRequest('GET', '/rules')), { status: 200 })
   t.same(urls(worker), ['GET /rules'])
   t.equal(master.seen.length, 1)
