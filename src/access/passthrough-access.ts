@@ -74,11 +74,8 @@ interface CommonRole {
   readonly permissions: readonly string[]
 }
 
-/** Throws an `Error` if the role does not exist. */
 function commonRole(name: string, customRoles: CustomRoles): CommonRole {
-  const { permissions, faults } = resolvePermissions([name], customRoles)
-  if (faults.length > 0) throw new Error(`access.passthroughRole: ${faults.join('; ')}`)
-  return { name, permissions }
+  return { name, permissions: resolvePermissions([name], customRoles) }
 }
 
 /** The roles of named users, which they have beside the common one. */

@@ -2,7 +2,7 @@
  * The permissions of each user, resolved from the names of the user's roles; and how a claim of an outside issuer names
  * roles: the same for Bearer tokens and for sign-ins to the console.
  */
-import { allows, builtInRoles, PERMISSION_PATTERN } from '../core/access.ts'
+import { allows, builtInRoles } from '../core/access.ts'
 import { ownEntry, ownField } from '../core/values.ts'
 
 /** User name → names of roles. */
@@ -16,19 +16,16 @@ export type Roles = Readonly<ReturnType<typeof createRoles>>
 /** Of a user without roles. */
 export const NO_PERMISSIONS: readonly string[] = Object.freeze([])
 
-/**
- * Throws an `Error` that lists everything that is wrong with the roles. `knownPermissions`: the permissions that
- * endpoints need.
- */
+/** Throws an `Error` that lists the permissions that no endpoint needs. `knownPermissions`: those that endpoints need. */
 export function createRoles(users: RoleAssignment, customRoles: CustomRoles, knownPermissions?: readonly string[]) {
   let assignment = users
   let custom = customRoles
   /**
-   * Checks the next roles of all users and the next custom roles. Throws, and changes nothing, if they are invalid.
-   * Returns the function that puts them to use.
+   * Checks the next custom roles. Throws, and changes nothing, if they are invalid. Returns the function that puts them and
+   * the next roles of all users to use.
    */
   const prepare = (nextUsers: RoleAssignment, nextCustom = custom): (() => void) => {
-    const faults = checkCustomRoles(nextCustom, knownPermissions)
+    const faults = knownPermissions === undefined ? [] : faultsOf(nextCustom, knownPermissions)
     if (faults.length > 0) throw new Error(`access.customRoles: ${faults.join('; ')}`)
     const resolved = resolveUsers(nextUsers, nextCustom)
     return () => {
@@ -44,7 +41,7 @@ export function createRoles(users: RoleAssignment, customRoles: CustomRoles, kno
     /** Returns the names of the user's roles; none for a user without roles. */
     rolesOfUser: (name: string): readonly string[] => ownEntry(assignment, name) ?? [],
     /** Returns the permissions of these roles. A role that does not exist grants nothing. */
-    permissionsOfRoles: (roleNames: readonly string[]) => resolvePermissions(roleNames, custom).permissions,
+    permissionsOfRoles: (roleNames: readonly string[]) => resolvePermissions(roleNames, custom),
   }
   prepare(users)()
   return created
@@ -52,52 +49,32 @@ export function createRoles(users: RoleAssignment, customRoles: CustomRoles, kno
 
 /** Users with the same roles have the same list of permissions, so that comparing two of them costs nothing. */
 function resolveUsers(users: RoleAssignment, customRoles: CustomRoles): ReadonlyMap<string, readonly string[]> {
-  const byRoles = new Map<string, ReturnType<typeof resolvePermissions>>()
+  const byRoles = new Map<string, readonly string[]>()
   const resolve = (roles: readonly string[]) => {
     const names = roles.join(' ')
     const resolved = byRoles.get(names) ?? resolvePermissions(roles, customRoles)
     byRoles.set(names, resolved)
     return resolved
   }
-  const resolved = Object.entries(users).map(([name, roles]) => ({ name, ...resolve(roles) }))
-  const faults = resolved.flatMap((user) => user.faults.map((fault) => `${user.name}: ${fault}`))
-  if (faults.length > 0) throw new Error(`access.roles: ${faults.join('; ')}`)
-  return new Map(resolved.map(({ name, permissions }) => [name, permissions]))
+  return new Map(Object.entries(users).map(([name, roles]) => [name, resolve(roles)]))
 }
 
-/**
- * Returns all permissions of the roles, each once. A role that does not exist grants nothing: `faults` has one sentence for
- * each of them.
- */
-export function resolvePermissions(roleNames: readonly string[], customRoles: CustomRoles) {
-  const permissions = new Set<string>()
-  const faults: string[] = []
-  for (const name of roleNames) {
-    const granted = ownEntry<readonly string[]>(builtInRoles, name) ?? ownEntry(customRoles, name)
-    if (granted === undefined) faults.push(`role ${name} does not exist; available: ${listRoles(customRoles)}`)
-    else for (const permission of granted) permissions.add(permission)
-  }
-  const frozen: readonly string[] = Object.freeze([...permissions])
-  return { permissions: frozen, faults }
+/** Returns all permissions of the roles, each once. A role that does not exist grants nothing. */
+export function resolvePermissions(roleNames: readonly string[], customRoles: CustomRoles): readonly string[] {
+  const granted = roleNames.flatMap(
+    (name) => ownEntry<readonly string[]>(builtInRoles, name) ?? ownEntry(customRoles, name) ?? [],
+  )
+  return Object.freeze([...new Set(granted)])
 }
 
-/** Returns one sentence for each own role that has the name of a built-in role or grants what no endpoint needs. */
-function checkCustomRoles(customRoles: CustomRoles, knownPermissions?: readonly string[]): string[] {
-  return Object.entries(customRoles).flatMap(([name, granted]) => {
-    const taken = Object.hasOwn(builtInRoles, name) ? [`role ${name} is built in; choose another name`] : []
-    return [...taken, ...granted.flatMap((permission) => checkPermission(name, permission, knownPermissions))]
-  })
-}
-
-function checkPermission(role: string, permission: string, known: readonly string[] | undefined): string[] {
-  if (!PERMISSION_PATTERN.test(permission))
-    return [`role ${role}: ${permission} is not a permission; write resource:action, agents:*, *:read or *`]
-  if (known === undefined || permission === '*' || known.some((each) => allows([permission], each))) return []
-  return [`role ${role}: no endpoint needs ${permission}; available: ${known.join(', ')}`]
-}
-
-function listRoles(customRoles: CustomRoles): string {
-  return [...Object.keys(builtInRoles), ...Object.keys(customRoles)].join(', ')
+/** Returns one sentence for each permission of a custom role that no endpoint needs. */
+function faultsOf(customRoles: CustomRoles, known: readonly string[]): string[] {
+  const isUnknown = (permission: string) => permission !== '*' && !known.some((each) => allows([permission], each))
+  return Object.entries(customRoles).flatMap(([role, granted]) =>
+    granted
+      .filter(isUnknown)
+      .map((permission) => `role ${role}: no endpoint needs ${permission}; available: ${known.join(', ')}`),
+  )
 }
 
 export interface ClaimRoles {

@@ -4,7 +4,7 @@
  * Over 200 lines: a table of all settings.
  */
 import Type, { type Static, type TSchema } from 'typebox'
-import { PERMISSION_PATTERN, TOKEN_ALGORITHMS, type TokenAlgorithm } from '../core/access.ts'
+import { TOKEN_ALGORITHMS, type TokenAlgorithm } from '../core/access.ts'
 import type { Bounds, SchemaNode } from './tree.ts'
 
 /** A changed value takes effect with the next start of the process; all other values with the next reload. */
@@ -280,7 +280,7 @@ const signIn = group({
 })
 
 const permission = Type.String({
-  pattern: PERMISSION_PATTERN.source,
+  pattern: '^(?:\\*|(?:\\*|[a-z][a-z-]*):(?:\\*|[a-z][a-z-]*))$',
   description: 'a permission such as agents:read, agents:* or *:*',
 })
 

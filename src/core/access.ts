@@ -9,9 +9,6 @@ import { EdgeError } from './errors.ts'
 import roles from './roles.json' with { type: 'json' }
 import type { JsonObject } from './values.ts'
 
-/** The form of a permission that a role may grant. */
-export const PERMISSION_PATTERN = /^(?:\*|(?:\*|[a-z][a-z-]*):(?:\*|[a-z][a-z-]*))$/
-
 /**
  * The roles that exist without any setting.
  * - `reader` reads everything except secrets and the operations listener.

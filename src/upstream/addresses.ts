@@ -10,16 +10,12 @@ interface AllowedAddresses {
   readonly lookup: LookupFunction
 }
 
-/** Throws for ranges that cannot be parsed. An empty list allows every address. */
+/** Throws for a text that is no range. An empty list allows every address. */
 export function createAllowedAddresses(ranges: readonly string[]): AllowedAddresses {
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() }
   for (const range of ranges) {
     const parsed = parseAddressRange(range)
-    if (parsed === undefined) {
-      throw new Error(
-        `cluster.addresses: ${range} is not a CIDR range; write it like 10.0.0.10, 10.0.0.0/8 or fd00::/8`,
-      )
-    }
+    if (parsed === undefined) throw new Error(`cluster.addresses: ${range} is no range of addresses`)
     lists[parsed.family].addSubnet(parsed.address, parsed.prefix, parsed.family)
   }
   // One list per family: BlockList also matches an IPv4 address with an IPv6 range such as `::/64`.
@@ -46,15 +42,11 @@ export function createAllowedAddresses(ranges: readonly string[]): AllowedAddres
 }
 
 /**
- * Throws with a remedy for an invalid URL, and for an address outside the allowed ranges. Host names are checked when they
- * are resolved; addresses are never resolved.
+ * Throws with a remedy for an address outside the allowed ranges. Host names are checked when they are resolved; addresses are
+ * never resolved.
  */
 export function checkUrl({ name, url }: NodeSetting, allowed: AllowedAddresses): void {
-  const { protocol, pathname, hostname, username, password, search, hash } = new URL(URL.canParse(url) ? url : 'none:')
-  if (!/^https?:$/.test(protocol) || pathname !== '/' || username + password + search + hash !== '') {
-    throw new Error(`cluster.nodes: the url of ${name} must be http(s)://host:port and nothing more`)
-  }
-  const host = hostname.replace(/^\[|\]$/g, '')
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
   if (isIP(host) !== 0 && !allowed.includes(host)) {
     throw new Error(`cluster.nodes: the address of ${name} is outside cluster.addresses; add its network there`)
   }

@@ -10,7 +10,6 @@ import { PassedOnCalls } from './failure/passed-on-calls.ts'
 import { Layouts } from './layouts.ts'
 import { NodesInUse } from './nodes-in-use.ts'
 import { type ClusterOptions, type NodeSetting, type NodeStatus, withDefaults } from './options.ts'
-import { createTopology } from './topology.ts'
 
 export type { ClusterOptions, NodeCredentials, NodeSetting, NodeStatus, NodeTls } from './options.ts'
 
@@ -70,7 +69,6 @@ export function createCluster(options: ClusterOptions) {
      */
     prepare: ({ nodes = inUse.topology.settings, discover, ...changes }: ClusterChanges): (() => void) => {
       const connecting = connected.prepare(changes, nodes)
-      createTopology(nodes)
       return () => {
         connected.reconfigure(connecting)
         inUse.replace(nodes)

@@ -29,15 +29,13 @@ export interface Topology {
 
 /**
  * Joins the nodes of the settings and those of the list, if there is one. The settings take precedence: a configured node
- * has its type and address, whether or not the list has it. `withoutApi`: nodes whose addresses are not used. Throws with a
- * remedy if the settings do not form a cluster.
+ * has its type and address, whether or not the list has it. `withoutApi`: nodes whose addresses are not used.
  */
 export function createTopology(
   settings: readonly NodeSetting[],
   list?: readonly ListedNode[],
   withoutApi: ReadonlySet<string> = new Set(),
 ): Topology {
-  checkNames(settings)
   const listed = new Map(list?.map((node) => [node.name, node]))
   const byName = new Map<string, NodeInfo>(list?.map((node) => [node.name, { ...node, addressed: false }]))
   for (const { name, type } of settings) {
@@ -47,22 +45,9 @@ export function createTopology(
     byName.set(name, { name, type, addressed: !withoutApi.has(name), ...more })
   }
   const nodes = Object.freeze([...byName.values()].map((node) => Object.freeze(node)).sort(compareNodes))
-  const [master, other] = nodes.filter(({ type, addressed }) => type === 'master' && addressed)
-  if (master === undefined || other !== undefined) {
-    const masters = settings.filter(({ type }) => type === 'master').length
-    throw new Error(`cluster.nodes: ${masters} nodes have the type master; exactly one must have it`)
-  }
+  const master = nodes.find(({ type, addressed }) => type === 'master' && addressed)
+  if (master === undefined) throw new Error('cluster.nodes has no master')
   return { settings, list, nodes, byName, master }
-}
-
-function checkNames(settings: readonly NodeSetting[]): void {
-  const names = new Set(settings.map(({ name }) => name))
-  if (names.size < settings.length) throw new Error('cluster.nodes: two nodes have the same name; rename one')
-  for (const name of names) {
-    if (!isNodeName(name)) {
-      throw new Error(`cluster.nodes: ${name} is not a valid node name; use letters, digits, . _ and -`)
-    }
-  }
 }
 
 function compareNodes(a: NodeInfo, b: NodeInfo): number {

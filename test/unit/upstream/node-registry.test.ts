@@ -3,33 +3,19 @@ import t from 'tap'
 import { createCluster, type NodeSetting } from '../../../src/upstream/index.ts'
 import { clusterOf, fakeNode, get, limits, put } from './fake-node.ts'
 
-t.test('invalid settings are rejected with a remedy', (t) => {
-  const url = 'http://127.0.0.1:1'
-  const bad: [NodeSetting[], RegExp, string[]?][] = [
-    [[], /0 nodes have the type master; exactly one/],
-    [[{ name: 'a', type: 'worker', url }], /0 nodes have the type master/],
-    [['a', 'b'].map((name) => ({ name, type: 'master', url })), /2 nodes have the type master/],
-    [['a', 'a'].map((name, i) => ({ name, type: i ? 'worker' : 'master', url })), /two nodes have the same name/],
-    [[{ name: 'a b', type: 'master', url }], /not a valid node name/],
-    ...['ftp://x', 'x:1', '', `${url}/path`, `${url}?a=b`, 'http://user:pass@127.0.0.1:1'].map(
-      (wrong): [NodeSetting[], RegExp] => [
-        [{ name: 'a', type: 'master', url: wrong }],
-        /must be http\(s\):\/\/host:port/,
-      ],
-    ),
-    [[{ name: 'a', type: 'master', url }], /outside cluster.addresses/, ['10.0.0.0/8']],
-    [[{ name: 'a', type: 'master', url: 'http://[::1]:1' }], /outside cluster.addresses/, ['10.0.0.0/8']],
-    [[{ name: 'a', type: 'master', url: 'http://0x7f.1:1' }], /outside cluster.addresses/, ['10.0.0.0/8']],
-    [[{ name: 'a', type: 'master', url }], /not a CIDR range/, ['::ffff:127.0.0.0/8']],
-    [[{ name: 'a', type: 'master', url }], /not a CIDR range/, ['127.0.0.0/']],
-    [[{ name: 'a', type: 'master', url }], /outside cluster.addresses/, ['127.0.0.2']],
+t.test('a node outside the allowed addresses is rejected with a remedy', async (t) => {
+  const bad: [string, string][] = [
+    ['http://127.0.0.1:1', '10.0.0.0/8'],
+    ['http://[::1]:1', '10.0.0.0/8'],
+    ['http://0x7f.1:1', '10.0.0.0/8'],
+    ['http://127.0.0.1:1', '127.0.0.2'],
   ]
-  for (const [nodes, message, allowedAddresses = []] of bad) {
+  for (const [url, range] of bad) {
+    const nodes: NodeSetting[] = [{ name: 'a', type: 'master', url }]
     const credentials = { mode: 'passthrough' } as const
-    const options = { nodes, allowedAddresses, limits: () => limits, discover: false, credentials }
-    t.throws(() => createCluster(options), { message })
+    const options = { nodes, allowedAddresses: [range], limits: () => limits, discover: false, credentials }
+    t.throws(() => createCluster(options), { message: /outside cluster.addresses/ })
   }
-  t.end()
 })
 
 t.test('a host name that resolves outside the allowed addresses is not connected to', async (t) => {
@@ -56,7 +42,6 @@ t.test('a hundred changes of the nodes under load fail no call', async (t) => {
     if (i % 10 === 0) await new Promise((done) => setTimeout(done, 5))
   }
   for (const result of await Promise.all(calls)) if (!result.ok) t.fail(result.reason)
-  t.throws(() => cluster.prepare({ nodes: [] }), /0 nodes have the type master/)
   cluster.prepare({ nodes: settings(0).slice(0, 1) })()
   t.notOk(cluster.view.find('worker'))
   const before = nodes.map(({ seen }) => seen.length)
