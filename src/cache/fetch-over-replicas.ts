@@ -8,7 +8,11 @@ import type { CachePorts, FetchResult, ReadContext } from './read-context.ts'
 import { responseOf } from './serve.ts'
 import { awaitStore } from './store-response.ts'
 
-/** A replica that holds a fetch lock counts as dead this long after its call must have ended. */
+/**
+ * A replica that holds a fetch lock renews it. It counts as dead so long after the last time, or `LOCK_GRACE_MS` after its call must
+ * have ended: others wait for it meanwhile, and a read of many calls may take minutes.
+ */
+const MAX_LEASE_MS = 10_000
 const LOCK_GRACE_MS = 2000
 /** After this many fetch locks of other replicas ended without a stored response, fetch without a lock. */
 const MAX_LOCK_ATTEMPTS = 3
@@ -30,7 +34,7 @@ export async function fetchOverReplicas(
     const lock = await ports.store.acquireFetchLock(
       isComplete ? `${target.key} complete` : target.key,
       lookup.epochs,
-      timeLimitOf(request, ports.limits()) + LOCK_GRACE_MS,
+      Math.min(MAX_LEASE_MS, timeLimitOf(request, ports.limits()) + LOCK_GRACE_MS),
       request.client.presence,
     )
     const isMissing = lock.held && lock.isMissing && lookup.kind === 'miss' && !isComplete
