@@ -75,8 +75,8 @@ abstract class ClientRequest<E extends Endpoint> implements RequestClient {
   readonly requestId: string
   readonly extent = 'whole'
   readonly client: RequestClient = this
+  readonly clientAddress: string
   readonly #connection: ReadParts['client']
-  readonly #address: string
   #flow: ClientFlow | undefined
   #signal: CancelSignal | undefined
   #presence: Presence | undefined
@@ -93,12 +93,12 @@ abstract class ClientRequest<E extends Endpoint> implements RequestClient {
     this.priority = priorityOf(endpoint)
     this.requestId = id
     this.#connection = client
-    this.#address = clientAddress
+    this.clientAddress = clientAddress
     if (trace !== undefined) this.trace = trace
   }
 
   get flow(): ClientFlow {
-    this.#flow ??= flowOf(this, `${this.caller.name} ${this.#address}`, this.#connection?.response)
+    this.#flow ??= flowOf(this, `${this.caller.name} ${this.clientAddress}`, this.#connection?.response)
     return this.#flow
   }
 
@@ -116,12 +116,10 @@ abstract class ClientRequest<E extends Endpoint> implements RequestClient {
 class ClientWrite extends ClientRequest<WriteEndpoint> implements EdgeWrite {
   readonly kind = 'write'
   readonly body: RequestBody
-  readonly clientAddress: string
 
   constructor(endpoint: WriteEndpoint, url: ValidatedUrl, parts: RequestParts) {
     super(endpoint, url, parts)
     this.body = parts.body
-    this.clientAddress = parts.clientAddress
   }
 }
 
@@ -134,21 +132,19 @@ class ClientRead extends ClientRequest<ReadEndpoint> implements EdgeRead, Reques
   readonly deadline = Number.POSITIVE_INFINITY
   readonly late = undefined
   readonly cost: RequestCost
-  readonly #clientAddress: string
   #charge: Charge | undefined
 
   constructor(endpoint: ReadEndpoint, url: ValidatedUrl, parts: ReadParts) {
     super(endpoint, url, parts)
     this.reuse = reuseOf(parts.headers, parts.caller)
     this.cost = parts.charge === undefined ? NO_COST : this
-    this.#clientAddress = parts.clientAddress
     this.#charge = parts.charge
   }
 
   charge(): void {
     const charge = this.#charge
     this.#charge = undefined
-    charge?.(this.caller, this.#clientAddress, this.flow.isBulk)
+    charge?.(this.caller, this.clientAddress, this.flow.isBulk)
   }
 }
 
