@@ -58,6 +58,12 @@ interface SnapshotRowsOptions {
   readonly maxBytes: () => number
 }
 
+/**
+ * Clients wait for the rows: a round trip for each part would take seconds over a slow link. Together these have 1 MiB, as one
+ * part of a body.
+ */
+const PARTS_AT_ONCE = 16
+
 /** Of rows that are not stored for other replicas. */
 const OWN_SIDE = 2
 
@@ -161,7 +167,7 @@ export class SnapshotRows {
   async #read(place: SnapshotPlace, head: SnapshotHead, source: Source): StoredRows {
     const { shared, maxBytes } = this.#options
     if (shared === undefined || head.bytes > maxBytes()) return undefined
-    const parts = await shared.get(sideOf(place, head), head.id, head.parts)
+    const parts = await shared.get(sideOf(place, head), head.id, head.parts, { atOnce: PARTS_AT_ONCE })
     if (parts === undefined) return undefined
     const rows = await readParts(parts, source)
     return [rows.table.length, rows.texts.length].every((length) => length === head.totalItems) ? rows : undefined

@@ -72,12 +72,20 @@ export interface WriteFence {
   keepUntilLeaseEnds(): void
 }
 
+interface PartReading {
+  readonly timeout?: number
+  readonly atOnce?: number
+}
+
 /** Values that are too large for one key of the store, in parts, for all replicas. */
 export interface SharedParts {
   /** Stores the parts for `ms` milliseconds, in place of those with this name. Returns whether all of them were stored. */
   set(name: string, id: string, parts: readonly Buffer[], ms: number): Promise<boolean>
-  /** Returns the first `count` parts if all of them were stored with this id. `timeout`: milliseconds for each of them. */
-  get(name: string, id: string, count: number, timeout?: number): Promise<readonly Buffer[] | undefined>
+  /**
+   * Returns the first `count` parts if all of them were stored with this id. `timeout`: milliseconds for each of them. `atOnce`:
+   * how many are read in one round trip (default: 1).
+   */
+  get(name: string, id: string, count: number, how?: PartReading): Promise<readonly Buffer[] | undefined>
 }
 
 export interface CacheStore extends EpochStore<StoredRead, string> {

@@ -96,7 +96,8 @@ export class RedisEntries {
   }
 
   async #readParts(key: string, { id, count }: BodyParts): Promise<Buffer | undefined> {
-    const parts = await this.parts.get(bodyName(key), id, count, this.#options.replica.times.commandTimeout)
+    const { commandTimeout } = this.#options.replica.times
+    const parts = await this.parts.get(bodyName(key), id, count, { timeout: commandTimeout })
     return parts && concatOwn(parts)
   }
 

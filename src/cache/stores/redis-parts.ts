@@ -58,12 +58,14 @@ export function createRedisParts(options: RedisValuesOptions) {
       }
       return true
     },
-    async get(name, id, count, ms = times.bulkTimeout) {
+    async get(name, id, count, { timeout = times.bulkTimeout, atOnce = 1 } = {}) {
       const parts: Buffer[] = []
-      for (let at = 0; at < count; at += 1) {
-        const part = await read(partKey(name, at), id, ms)
-        if (part === undefined) return undefined
-        parts.push(part)
+      for (let at = 0; at < count; at += atOnce) {
+        const keys = Array.from({ length: Math.min(atOnce, count - at) }, (_, next) => partKey(name, at + next))
+        for (const part of await Promise.all(keys.map((key) => read(key, id, timeout)))) {
+          if (part === undefined) return undefined
+          parts.push(part)
+        }
       }
       return parts
     },

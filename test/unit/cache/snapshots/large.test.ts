@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../../src/cache/stores/memory-store.ts'
 import type { RedisStore } from '../../../../src/cache/stores/redis-store.ts'
+import { startFaultProxy } from '../../../faults/proxy.ts'
 import { edgeRequest } from '../../../support/edge-requests.ts'
 import { MAX_RUNS, measureBestRun } from '../../../support/event-loop.ts'
 import { eventually } from '../../../support/eventually.ts'
@@ -17,11 +18,14 @@ const ROWS = 20_000
 /** 12 MiB of text. */
 const rows = agents(ROWS).map((row, at) => ({ ...row, note: `${at} `.repeat(80) }))
 
+async function openStore(t: Test, url = server.url): Promise<RedisStore> {
+  const store = await openRedisStore({ redis: { url }, times: { commandTimeout: 1000 }, localBytes: () => 1 << 20 })
+  t.teardown(() => store.close())
+  return store
+}
+
 async function replicaOver(t: Test, store?: RedisStore) {
-  const own =
-    store ??
-    (await openRedisStore({ redis: { url: server.url }, times: { commandTimeout: 1000 }, localBytes: () => 1 << 20 }))
-  if (store === undefined) t.teardown(() => own.close())
+  const own = store ?? (await openStore(t))
   const built: string[] = []
   const edge = snapshotReplica(rows, {
     ...options,
@@ -57,6 +61,25 @@ t.test('a snapshot of more than 8 MiB serves all replicas', async (t) => {
   t.equal(other.nodes.calls, 0)
   const sizes = await Promise.all((await client.keys('edge:[cp]:*')).map((key) => client.strlen(key)))
   t.ok(Math.max(...sizes) < 256 * 1024, `no value in Redis delays other commands: ${Math.max(...sizes)} bytes`)
+})
+
+t.test('over a slow link to Redis, rows are read in few round trips', async (t) => {
+  const proxy = await startFaultProxy(server.port)
+  t.teardown(() => proxy.close())
+  const slow = await openStore(t, `redis://127.0.0.1:${proxy.port}`)
+  const [one, other] = [await replicaOver(t), await replicaOver(t, slow)]
+  await build(one)
+  await proxy.set({ kind: 'link', toTarget: { delay: 25 }, toClient: { delay: 25 } })
+  const timeOf = async (run: () => Promise<unknown>) => {
+    const begin = performance.now()
+    await run()
+    return performance.now() - begin
+  }
+  const roundTrip = await timeOf(async () => slow.lookup('nothing', ['agent:001']))
+  const page = await timeOf(() => other.get({ limit: '3', offset: '9000' }))
+  const { length } = await client.keys('edge:p:*')
+  t.ok(page < (length / 4) * roundTrip, `${length} parts in ${(page / roundTrip).toFixed(1)} round trips`)
+  t.equal(other.nodes.calls, 0)
 })
 
 t.test('if a part is missing, damaged or of another snapshot, the node answers', async (t) => {
