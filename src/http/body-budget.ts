@@ -1,12 +1,13 @@
 /**
  * The bytes of the bodies of all requests that are not answered yet. Each is bounded by itself, and many uploads without their
- * last byte would fill the memory together.
+ * last byte would fill the memory together. Each user has half of the budget, so that one cannot keep the others from writing.
  */
 import type { ServerResponse } from 'node:http'
 import { EdgeError } from '../core/errors.ts'
 
-/** The budget, in bodies of the greatest permitted size. */
+/** The budget of all users, and of one, in bodies of the greatest permitted size. */
 const GREATEST_BODIES = 8
+const GREATEST_BODIES_OF_USER = 4
 
 interface BudgetLimits {
   /** Bytes of the greatest body. */
@@ -15,11 +16,18 @@ interface BudgetLimits {
   readonly timeout: number
 }
 
+interface OpenBody {
+  readonly user: string
+  /** Monotonic milliseconds. */
+  readonly since: number
+}
+
 export class BodyBudget {
   readonly #limits: () => BudgetLimits
   #bytes = 0
-  /** When the requests with a body began, the oldest first; monotonic milliseconds. */
-  readonly #open = new Map<ServerResponse, number>()
+  readonly #bytesOfUsers = new Map<string, number>()
+  /** The requests with a body, the oldest first. */
+  readonly #open = new Map<ServerResponse, OpenBody>()
 
   constructor(limits: () => BudgetLimits) {
     this.#limits = limits
@@ -27,26 +35,39 @@ export class BodyBudget {
 
   /**
    * Returns the function that counts received bytes of one request until its response is closed. It throws 946 if they are
-   * more than the budget has.
+   * more than the budget, or the share of the user, has.
    */
-  open(response: ServerResponse): (bytes: number) => void {
+  open(response: ServerResponse, user: string): (bytes: number) => void {
     let held = 0
-    this.#open.set(response, performance.now())
+    this.#open.set(response, { user, since: performance.now() })
     response.once('close', () => {
       this.#open.delete(response)
-      this.#bytes -= held
+      this.#count(user, -held)
     })
     return (bytes) => {
-      if (this.#bytes + bytes > this.#limits().upload * GREATEST_BODIES) throw this.#exceeded()
+      const { upload } = this.#limits()
+      if (this.#bytesOf(user) + bytes > upload * GREATEST_BODIES_OF_USER) throw this.#exceeded(user)
+      if (this.#bytes + bytes > upload * GREATEST_BODIES) throw this.#exceeded()
       held += bytes
-      this.#bytes += bytes
+      this.#count(user, bytes)
     }
   }
 
-  /** The oldest body is complete or rejected at its timeout, at the latest. */
-  #exceeded(): EdgeError {
-    const [oldest = 0] = this.#open.values()
-    const seconds = Math.ceil((oldest + this.#limits().timeout - performance.now()) / 1000)
+  #bytesOf(user: string): number {
+    return this.#bytesOfUsers.get(user) ?? 0
+  }
+
+  #count(user: string, bytes: number): void {
+    this.#bytes += bytes
+    const left = this.#bytesOf(user) + bytes
+    if (left === 0) this.#bytesOfUsers.delete(user)
+    else this.#bytesOfUsers.set(user, left)
+  }
+
+  /** The oldest body, of this user or of all, is complete or rejected at its timeout, at the latest. */
+  #exceeded(user?: string): EdgeError {
+    const oldest = [...this.#open.values()].find((body) => user === undefined || body.user === user)
+    const seconds = Math.ceil(((oldest?.since ?? 0) + this.#limits().timeout - performance.now()) / 1000)
     return new EdgeError(946, '', { headers: { 'retry-after': String(Math.max(1, seconds)) } })
   }
 }

@@ -86,7 +86,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
     if (!hasBody(request.headers)) return done()
     try {
       checkBeforeBody(request, contract)
-      request.edge.countBody = options.bodies.open(reply.raw)
+      request.edge.countBody = options.bodies.open(reply.raw, request.edge.caller?.name ?? '')
       done()
     } catch (refusal) {
       done(refusal as Error)

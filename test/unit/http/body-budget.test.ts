@@ -1,20 +1,36 @@
-/** Uploads of many clients at once: together they have a budget of memory, and each must keep arriving. */
+/** Uploads of many clients at once: together they have a budget of memory, of which a user has half, and each must keep arriving. */
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { connect, Socket } from 'node:net'
 import t from 'tap'
 import { envelopeOf } from '../../../src/core/envelope.ts'
 import { OF_EDGE } from '../../../src/core/response.ts'
+import { BodyBudget } from '../../../src/http/body-budget.ts'
 import { openConnection, statusOf } from './raw-connection.ts'
 import { basic, startServer } from './test-server.ts'
 
 const UPLOAD = 1_000_000
 const COUNT = 20
 
-const head = (length: number | 'chunked') =>
+/** The share of one user, in bodies of the greatest permitted size. */
+const SHARE = 4
+
+/** Anyone may upload. */
+const authentication = async () => ({
+  recall: () => undefined,
+  countHit: () => true,
+  charge: () => undefined,
+  authenticate: async ({ headers }: { headers: { authorization?: string | undefined } }) => ({
+    name: headers.authorization ?? '',
+    permissions: ['*'],
+  }),
+})
+
+const head = (length: number | 'chunked', user = 'alice') =>
   [
     'POST /manager/files?path=etc/lists/a HTTP/1.1',
     'Host: edge',
-    `Authorization: ${basic('alice')}`,
+    `Authorization: ${basic(user)}`,
     'Content-Type: application/octet-stream',
     length === 'chunked' ? 'Transfer-Encoding: chunked' : `Content-Length: ${length}`,
     '\r\n',
@@ -23,45 +39,62 @@ const body = Buffer.alloc(UPLOAD, 'a:1\n')
 
 for (const framing of ['with a length', 'chunked'] as const)
   t.test(`${COUNT} uploads ${framing} without their last byte`, async (t) => {
-    const server = await startServer(t, async () => envelopeOf({ error: 0, data: 'x' }, OF_EDGE))
+    const handle = async () => envelopeOf({ error: 0, data: 'x' }, OF_EDGE)
+    const server = await startServer(t, handle, { authentication })
     const isChunked = framing === 'chunked'
     const part = body.subarray(0, -1)
     const start = isChunked ? `${head('chunked')}${part.length.toString(16)}\r\n` : head(UPLOAD)
     const texts: string[] = Array.from({ length: COUNT }, () => '')
     const sockets: Socket[] = []
-    let received = 0
-    const refused = new Promise<void>((done) => {
+    await new Promise<void>((done) => {
       for (const at of texts.keys()) {
         const socket = connect(server.port, '127.0.0.1')
         sockets.push(socket)
+        t.teardown(() => socket.destroy())
         socket.on('error', () => undefined)
         socket.on('data', (chunk) => {
           texts[at] = `${texts[at]}${chunk}`
-          received += 1
-          if (received === COUNT - 8) done()
+          if (texts.filter((text) => text.includes('"error":946')).length === COUNT - SHARE) done()
         })
         socket.write(start)
         socket.write(part)
       }
     })
-    t.teardown(() => sockets.forEach((socket) => void socket.destroy()))
-    await refused
     for (const text of texts.filter((each) => each !== '')) {
       t.equal(statusOf(text), 503, text)
-      t.match(text, /"error":946/)
       const seconds = Number(/retry-after: (\d+)/i.exec(text)?.[1])
       t.ok(seconds > 0 && seconds <= 30, `Retry-After: ${seconds}`)
     }
     const waiting = sockets.filter((_, at) => texts[at] === '')
-    t.ok(waiting.length > 0 && waiting.length <= 8, `${waiting.length} uploads are in memory`)
+    t.ok(waiting.length > 0 && waiting.length <= SHARE, `${waiting.length} uploads are in memory`)
+    const upload = async (user: string) => {
+      const { ask } = await openConnection(t, server.port)
+      return ask(`${head(body.length, user)}${body}`)
+    }
+    t.equal(statusOf(await upload('bob')), 200, 'another user uploads meanwhile')
     // A body whose client leaves is no longer counted.
     for (const socket of waiting) socket.resetAndDestroy()
-    const { ask } = await openConnection(t, server.port)
     let last = ''
-    do last = await ask(`${head(body.length)}${body}`)
+    do last = await upload('alice')
     while (statusOf(last) === 503)
     t.equal(statusOf(last), 200, last)
   })
+
+t.test('users share a budget, of which each has half', async (t) => {
+  const budget = new BodyBudget(() => ({ upload: UPLOAD, timeout: 30_000 }))
+  const refused = { code: 946 }
+  const responseOf = () => new ServerResponse(new IncomingMessage(new Socket()))
+  const ofAlice = responseOf()
+  const count = budget.open(ofAlice, 'alice')
+  count(SHARE * UPLOAD)
+  t.throws(() => count(1), refused)
+  t.throws(() => budget.open(responseOf(), 'alice')(1), refused)
+  budget.open(responseOf(), 'bob')(SHARE * UPLOAD)
+  const ofCarol = budget.open(responseOf(), 'carol')
+  t.throws(() => ofCarol(1), refused, 'the budget of all is used up')
+  ofAlice.emit('close')
+  ofCarol(SHARE * UPLOAD)
+})
 
 t.test('a body that stops arriving, or arrives slowly, is ended before its timeout; others are not', async (t) => {
   const body = 3000
