@@ -13,7 +13,6 @@ import { inTurns, selectFirst } from '../core/long-lists.ts'
 import { jsonInTurns } from '../core/long-values.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { type EdgeOrigin, type EnvelopeResponse, OF_EDGE } from '../core/response.ts'
-import { compareTexts } from './purge.ts'
 
 export type Response = EnvelopeResponse<EdgeOrigin>
 type Written = Response | Promise<Response>
@@ -104,6 +103,11 @@ async function urlsOf(entries: readonly IndexEntry[]): Promise<Response> {
   const listed: [string, readonly string[]][] = []
   for (const group of [...groups.keys()].sort()) listed.push([group, await sorted(groups.get(group) ?? [])])
   return written({ error: 0, data: { all: await sorted(all), groups: Object.fromEntries(listed) } })
+}
+
+/** The order of `Array.prototype.sort` without a comparison: by UTF-16 code units. */
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }
 
 export async function sorted(texts: Iterable<string>): Promise<readonly string[]> {

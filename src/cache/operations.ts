@@ -105,13 +105,12 @@ async function clearCache(ports: CacheOperationsPorts, request: EdgeRequest): Pr
 
 async function findPurged(ports: CacheOperationsPorts, scope: PurgeScope, caller: Caller): Promise<FoundResponses> {
   const readable = readableScope(ports, caller)
-  const mayName = (entry: IndexEntry) => readable === undefined || entry.scope === readable
   const rows = await listPurged(ports, scope, caller)
   const keys = new Set(scope.keys)
   for (const { key } of rows) keys.delete(key)
   return {
-    cost: await purgeCostOf(rows, ports.lifetimesOf, mayName),
-    readable: rows.filter(mayName),
+    cost: await purgeCostOf(rows, ports.lifetimesOf),
+    readable: rows.filter(({ scope }) => readable === undefined || scope === readable),
     unknownKeys: [...keys],
   }
 }

@@ -10,7 +10,7 @@ import type { CacheIndex } from '../core/cache-index.ts'
 import { nameOf, parseName } from '../core/endpoint-names.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { CacheEvent, InvalidationCause, Log } from '../core/events.ts'
-import { inTurns, selectFirst } from '../core/long-lists.ts'
+import { inTurns } from '../core/long-lists.ts'
 import type { Caller, EdgeRequest } from '../core/request.ts'
 import { type ExplainPorts, snapshotKeyOf } from './explain.ts'
 import { type LifetimesOf, staleTimesOf } from './lifetimes.ts'
@@ -36,8 +36,6 @@ export const policyByName: ReadonlyMap<string, CompiledPolicy> = new Map(
   }),
 )
 const groups: ReadonlySet<string> = new Set([...policyByName.values()].map(({ group }) => group))
-/** URLs of responses that a soft purge cannot mark; a preview names no more of them. */
-const MAX_PREVIEWED_URLS = 100
 /** The form of keys: a SHA-256 digest in base64url. */
 const KEY = /^[A-Za-z0-9_-]{43}$/
 
@@ -116,28 +114,22 @@ async function keysOf(ports: PurgePorts, keys: readonly string[], caller: Caller
   return [...new Set([...listed.map(({ key }) => key), ...keys])]
 }
 
-/**
- * Sums up entries, in turns of the event loop: there may be a hundred thousand. `mayName` returns whether the caller may read
- * the URL of an entry.
- */
-export async function purgeCostOf(
-  entries: readonly IndexEntry[],
-  lifetimesOf: LifetimesOf,
-  mayName: (entry: IndexEntry) => boolean = () => true,
-): Promise<PurgeCost> {
-  const [seen, removed] = [new Map<string, boolean>(), { bytes: 0, fetchTime: 0, neverStale: 0 }]
-  const neverStaleUrl = (entry: IndexEntry): string | undefined => {
-    const { endpoint, url, size, fetchTime } = entry
-    removed.bytes += size
-    removed.fetchTime += fetchTime
-    const isNeverStale = seen.get(endpoint) ?? !mayBeStale(endpoint, lifetimesOf)
-    seen.set(endpoint, isNeverStale)
-    if (isNeverStale) removed.neverStale += 1
-    return isNeverStale && mayName(entry) ? url : undefined
+/** Sums up entries, in turns of the event loop: there may be a hundred thousand. */
+export async function purgeCostOf(entries: readonly IndexEntry[], lifetimesOf: LifetimesOf): Promise<PurgeCost> {
+  const sum = { bytes: 0, fetchTime: 0, neverStale: 0 }
+  const stale = new Map<string, boolean>()
+  for await (const part of inTurns(entries)) {
+    for (const { endpoint, size, fetchTime } of part) {
+      sum.bytes += size
+      sum.fetchTime += fetchTime
+      const isStale = stale.get(endpoint) ?? mayBeStale(endpoint, lifetimesOf)
+      stale.set(endpoint, isStale)
+      if (!isStale) sum.neverStale += 1
+    }
   }
-  const { first: urls } = await selectFirst(entries, neverStaleUrl, compareTexts, MAX_PREVIEWED_URLS)
-  const cost = { entries: entries.length, bytes: removed.bytes, seconds: Math.round(removed.fetchTime) / 1000 }
-  return { ...cost, neverStale: { entries: removed.neverStale, urls } }
+  const { bytes, fetchTime, neverStale } = sum
+  const seconds = Math.round(fetchTime) / 1000
+  return { entries: entries.length, bytes, seconds, neverStale: { entries: neverStale } }
 }
 
 /** Whether a response is served once more after a soft purge. */
@@ -182,9 +174,4 @@ function patternsOf(record: Endpoint): readonly string[] {
   if (typeof policy === 'string' || !('cache' in record) || 'never' in record.cache) return []
   const named = ['cache', `cache:${policy.group}`, endpointTag(policy.name), ...record.cache.tags, 'node:{path}']
   return named.map((tag) => patternOf(tag, '.+'))
-}
-
-/** The order of `Array.prototype.sort` without a comparison: by UTF-16 code units. */
-export function compareTexts(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }

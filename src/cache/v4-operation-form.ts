@@ -2,7 +2,7 @@
 
 import type { CollectionError, CollectionPage } from '../collections/request.ts'
 import { cacheEntries } from '../collections/sources.ts'
-import { type IndexEntry, type PurgeCost, shownEntry } from '../core/cache-entries.ts'
+import { type IndexEntry, shownEntry } from '../core/cache-entries.ts'
 import { nameFor } from '../core/endpoint-names.ts'
 import { errorTable, ProblemError } from '../core/errors.ts'
 import type { EdgeRequest } from '../core/request.ts'
@@ -52,15 +52,11 @@ export const v4Form = {
       total: urls.length,
       message: PURGED[outcome],
       failed: { keys: unknownKeys, isComplete: cost?.entries === 0 },
-      more: cost && v4CostOf(cost),
+      more: cost,
       ...(request.returnMinimal && { origin: MINIMAL }),
     })
   },
 } satisfies CacheForm & { readonly groups: unknown }
-
-function v4CostOf({ neverStale, ...cost }: PurgeCost): object {
-  return { ...cost, neverStale: { ...neverStale, urls: neverStale.urls.map((url) => nameFor('v4', url)) } }
-}
 
 const PURGED: Readonly<Record<Purged['outcome'], string>> = {
   done: 'All selected stored responses were purged',

@@ -59,6 +59,6 @@ export interface PurgeCost {
   readonly bytes: number
   /** Node time, in seconds, that fetching the entries again would take. */
   readonly seconds: number
-  /** Entries that are never served stale, with the URLs of the first ones: after a soft purge, the next request waits for a node. */
-  readonly neverStale: { readonly entries: number; readonly urls: readonly string[] }
+  /** Entries that are never served stale: after a soft purge, the next request waits for a node. */
+  readonly neverStale: { readonly entries: number }
 }

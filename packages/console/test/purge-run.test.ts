@@ -6,7 +6,7 @@ const result = (of: Partial<PurgeResult> = {}): PurgeResult => ({
   entries: 1,
   bytes: 1024,
   seconds: 1,
-  neverStale: { entries: 0, urls: [] },
+  neverStale: { entries: 0 },
   pending: false,
   missing: 0,
   ...of,

@@ -91,7 +91,7 @@ const details: Param = {
 const preview: Param = {
   ...beyond(filter('boolean', 'only report what would be removed')),
   default: false,
-  note: 'returns {entries, bytes, seconds, neverStale}: the manager time that fetching the entries again would take, and the number and URLs of entries that a soft purge makes the next request wait for',
+  note: 'returns {entries, bytes, seconds, neverStale}: the manager time that fetching the entries again would take, and the number of entries that a soft purge makes the next request wait for',
 }
 const soft: Param = {
   ...beyond(filter('boolean', 'mark as stale instead of removing')),

@@ -233,19 +233,8 @@ function ModeChoice({ soft, onChange }: ModeChoiceProps) {
 }
 
 function NeverStale({ cost: { neverStale } }: { readonly cost: PurgeCost }) {
-  const { entries, urls } = neverStale
-  if (entries === 0) return null
-  return (
-    <details class="quiet">
-      <summary>{entriesOf(entries)} never served stale: the next request waits for a node.</summary>
-      <ul class="mono">
-        {urls.map((url) => (
-          <li key={url}>{url}</li>
-        ))}
-      </ul>
-      {entries > urls.length && <p>{formatCount(entries - urls.length)} more</p>}
-    </details>
-  )
+  if (neverStale.entries === 0) return null
+  return <p class="quiet">{entriesOf(neverStale.entries)} never served stale: the next request waits for a node.</p>
 }
 
 function actionOf(soft: boolean, state: State): string {
