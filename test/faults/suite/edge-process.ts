@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { hash } from '@node-rs/bcrypt'
+import { Agent, request } from 'undici'
 import { stringify } from 'yaml'
 import { merge, type Settings } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -68,6 +69,9 @@ process.on('exit', () => {
 })
 // A test runner ends a test that takes too long with SIGTERM: then exit runs the handler above.
 process.once('SIGTERM', () => process.exit(143))
+/** Each request has its own connection. The certificates are those of tests. */
+const dispatcher = new Agent({ pipelining: 0, connect: { rejectUnauthorized: false } })
+
 /** A start takes this long only if the cores are busy. */
 const START_PATIENCE_MS = 90_000
 
@@ -86,9 +90,14 @@ export async function startEdgeProcess(options: EdgeProcessOptions): Promise<Edg
     await rename(`${file}.new`, file)
   }
   await write()
-  const operationsUrl = `http://127.0.0.1:${operationsPort}`
+  const hasTls = (settings.operations as { tls?: unknown }).tls !== undefined
+  const operationsUrl = `${hasTls ? 'https' : 'http'}://127.0.0.1:${operationsPort}`
+  const read = async (path: string) => {
+    const { statusCode, body } = await request(operationsUrl + path, { dispatcher })
+    return { status: statusCode, text: await body.text() }
+  }
   const readiness = () =>
-    fetch(`${operationsUrl}/readyz`).then(
+    read('/readyz').then(
       ({ status }) => status,
       () => 0,
     )
@@ -132,7 +141,7 @@ export async function startEdgeProcess(options: EdgeProcessOptions): Promise<Edg
       settings = merge(settings, next)
       await write()
     },
-    metrics: async () => samplesOf(await (await fetch(`${operationsUrl}/metrics`)).text()),
+    metrics: async () => samplesOf((await read('/metrics')).text),
     memory: async () => 1024 * Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${child.pid}/status`, 'utf8'))?.[1]),
     held: async () => {
       const { heapUsed, external } = await readHeap(child.pid ?? 0, heapFile)

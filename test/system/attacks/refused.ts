@@ -60,7 +60,11 @@ export async function checkRefusedRequests(executable?: string): Promise<Readonl
   const files = { 'tls.crt': await certificate('first.crt'), 'tls.key': await certificate('first.key') }
   const tls = { cert: 'tls.crt', key: 'tls.key' }
   const plain = await startEdgeProcess({ ...options, settings: { listen } })
-  const secure = await startEdgeProcess({ ...options, files, settings: { listen: { ...listen, tls } } })
+  const secure = await startEdgeProcess({
+    ...options,
+    files,
+    settings: { listen: { ...listen, tls }, operations: { tls } },
+  })
   try {
     return await checkEdges(plain, secure)
   } finally {
@@ -73,6 +77,7 @@ async function checkEdges(plain: EdgeProcess, secure: EdgeProcess): Promise<Read
     { name: 'API', port: plain.port, isTls: false, path: '/agents/001' },
     { name: 'API with TLS', port: secure.port, isTls: true, path: '/agents/001' },
     { name: 'operations', port: plain.operationsPort, isTls: false, path: '/readyz', isOperations: true },
+    { name: 'operations with TLS', port: secure.operationsPort, isTls: true, path: '/readyz', isOperations: true },
   ]
   const results = new Map<string, { checked: number; failed: string[] }>()
   const record = (kind: string, failure: string | undefined): void => {
