@@ -174,10 +174,7 @@ export class ReadAgents {
     return [...byNode.values()].reduce((sum, { length }) => sum + length, unknown.length)
   }
 
-  /**
-   * Reports agents that have connected, but whose node is unknown: no node returns their rows. Returns the number of these
-   * agents.
-   */
+  /** Reports agents that have connected, but whose node is unknown: no node returns their rows. Returns their number. */
   reportUnreachable(isKnownNode: (node: string) => boolean): number {
     let count = 0
     const report = (node: string, all: readonly string[]) => {
