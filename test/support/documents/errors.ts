@@ -11,7 +11,7 @@ The body of an error response is JSON with a code and a message:
 {"error":902,"message":"Permission denied. Permission needed: agents:restart"}
 \`\`\`
 
-Only 401 has a text body (\`401 Unauthorized\`), as clients of the real API expect.
+401 has a text body (\`401 Unauthorized\`), as clients of the real API expect, unless \`Accept\` names \`application/json\`.
 
 - Codes **900 to 949** are errors of the edge itself. They have an HTTP status of 4xx or 5xx.
 - Codes **600 to 804**, **1405** and **1406** are codes of the manager's API that the edge returns itself, because it
@@ -23,7 +23,7 @@ Only 401 has a text body (\`401 Unauthorized\`), as clients of the real API expe
 - 429 and 503 responses carry \`Retry-After\` in seconds, if a time for a retry is known.
 
 **May I repeat the request?** A GET: yes, after \`Retry-After\`. A write: yes after 900 to 921, 924, 927, 930, 931, 934, 936,
-937 and 946, because nothing was carried out. A log-out (944) may be repeated. After 923, 925, 926, 928 and 949, read the data first: the manager may have carried
+937, 939 and 946, because nothing was carried out. A log-out (944) may be repeated. After 923, 925, 926, 928 and 949, read the data first: the manager may have carried
 out the write. After 943 it has carried it out. After 932 and 933, the message names the nodes that carried it out and those that did not.
 
 [Troubleshooting](troubleshooting.md) starts from symptoms instead of codes.
