@@ -3,6 +3,7 @@
  * validation → pipeline → reply. A hook in front of admission answers repeated cache hits.
  */
 
+import { randomUUID } from 'node:crypto'
 import caching from '@fastify/caching'
 import type {
   FastifyBaseLogger,
@@ -14,7 +15,6 @@ import type {
 import Fastify from 'fastify'
 import type { Endpoint } from '../contracts/endpoint.ts'
 import type { Caller } from '../core/request.ts'
-import { newRequestId } from '../core/request-ids.ts'
 import type { RecordStages } from '../core/trace.ts'
 import { hasBody } from '../listener/framing.ts'
 import { commonHeaders } from '../representation/headers.ts'
@@ -170,7 +170,7 @@ function createApp(options: HttpOptions): FastifyInstance {
   return Fastify({
     ...options.server,
     logController: new RequestLog(options.log),
-    genReqId: newRequestId,
+    genReqId: () => randomUUID(),
     requestIdHeader: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,

@@ -1,9 +1,10 @@
 /** Reads without a request: of a URL, or of a record with values, by the routes, validators and checks of a contract. */
+
+import { randomUUID } from 'node:crypto'
 import type { ReadEndpoint } from '../contracts/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { NamedRead } from '../core/node-call.ts'
 import type { Caller, EdgeRead } from '../core/request.ts'
-import { newRequestId } from '../core/request-ids.ts'
 import { authorise } from './admit.ts'
 import { type HttpContract, type ParsedQuery, undecodablePath } from './contract.ts'
 import { toEdgeRead } from './edge-request.ts'
@@ -61,6 +62,6 @@ function checkedRead(
 ): EdgeRead {
   authorise(caller, { endpoint, query })
   contract.checkUrl(endpoint, params, query)
-  const parts = { caller, headers: {}, id: newRequestId(), clientAddress: '' }
+  const parts = { caller, headers: {}, id: randomUUID(), clientAddress: '' }
   return toEdgeRead(endpoint, contract.validatedUrl(endpoint, params, query, flags), parts)
 }

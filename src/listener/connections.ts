@@ -2,11 +2,11 @@
  * The connections of a server and their requests: which requests are handled, rejected or dropped.
  */
 
+import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { EdgeError } from '../core/errors.ts'
-import { newRequestId } from '../core/request-ids.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
 import { type FramingLimits, type FramingRules, framingError, hasBody, isIgnoredUpgrade, pathOf } from './framing.ts'
 import { answerHalfClosed, continueAfterDrain } from './node-internals.ts'
@@ -75,7 +75,7 @@ class Intake {
     this.#connectionOptions = {
       maxPipelined: () => rules.current.limits.pipelined,
       handle: this.#handle,
-      onDrop: (request, nth) => onReject?.({ id: newRequestId(), request, nth, socket: request.socket }),
+      onDrop: (request, nth) => onReject?.({ id: randomUUID(), request, nth, socket: request.socket }),
     }
   }
 
@@ -126,7 +126,7 @@ class Intake {
     const { rules, drain, handle, onReject, rejectionForm } = this.#options
     const error = framingError(request, rules.current)
     if (error) {
-      const id = newRequestId()
+      const id = randomUUID()
       const rejection = rejectionOf(error, rejectionForm)
       rejectRequest(response, rejection, id)
       const bytes = request.method === 'HEAD' ? 0 : Buffer.byteLength(rejection.body)
@@ -149,7 +149,7 @@ class Intake {
   /** Rejects on the bare socket. `request`: absent if it could not be parsed. */
   #reject(socket: Socket, error: EdgeError, request?: IncomingMessage): void {
     const { onReject, rejectionForm } = this.#options
-    const id = newRequestId()
+    const id = randomUUID()
     const rejection = rejectionOf(error, rejectionForm)
     const wasSent = rejectSocket(socket, rejection, id)
     const bytes = Buffer.byteLength(rejection.body)
