@@ -7,7 +7,7 @@ const SLICE_BYTES = 256 * 1024
 /** Copying, or hashing without support of the processor, takes about so long. */
 const SLICE_MS = 1
 /** What takes a few microseconds waits for no turn. */
-const SHORT_BYTES = 4096
+export const SHORT_BYTES = 4096
 
 /** Yields parts that take at most about a millisecond, as many in each turn of the event loop as it has time for. */
 async function* partsInTurns(bytes: Buffer): AsyncGenerator<Buffer> {

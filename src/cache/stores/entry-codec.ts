@@ -1,6 +1,6 @@
 /** The form of stored bytes in Redis: version, head and body, with a checksum or encrypted. */
-import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { concatOwn, onEachPart } from '../../core/long-values.ts'
+import { createCipheriv, createDecipheriv, createHash, createHmac, hash, randomBytes } from 'node:crypto'
+import { concatOwn, onEachPart, SHORT_BYTES } from '../../core/long-values.ts'
 import { type CooperativeTask, runAtOnce, runTask } from '../../core/turns.ts'
 import { hasOwnBytes } from './local-entries.ts'
 
@@ -111,15 +111,18 @@ const plain: EntryForm = {
     return [yield* digest(associated, head, body), head, body]
   },
   *open(associated, check, head, body) {
-    return timingSafeEqual(yield* digest(associated, head, body), check) ? { head, body: [body] } : undefined
+    return (yield* digest(associated, head, body)).equals(check) ? { head, body: [body] } : undefined
   },
 }
 
 /** Hashes the length of `associated` first. Otherwise the end of a name could pass for the beginning of a head. */
 function* digest(associated: Buffer, head: Buffer, body: Buffer): CooperativeTask<Buffer> {
-  const hash = createHash('sha256').update(`${associated.length}:`).update(associated).update(head)
-  yield* onEachPart(body, (part) => hash.update(part))
-  return hash.digest().subarray(0, CHECK_BYTES)
+  const start = [Buffer.from(`${associated.length}:`), associated, head]
+  if (body.length <= SHORT_BYTES)
+    return hash('sha256', Buffer.concat([...start, body]), 'buffer').subarray(0, CHECK_BYTES)
+  const long = createHash('sha256').update(Buffer.concat(start))
+  yield* onEachPart(body, (part) => long.update(part))
+  return long.digest().subarray(0, CHECK_BYTES)
 }
 
 function encrypted(secret: Buffer): EntryForm {
