@@ -82,13 +82,14 @@ export class LocalTier {
     return undefined
   }
 
-  /** Returns whether the entry was stored. One that is larger than the whole map is not. */
-  put(key: string, entry: LocalEntry): boolean {
+  /** Returns whether the entry was stored: not if it is larger than the whole map. `isCurrent`: its epochs are the current ones. */
+  put(key: string, entry: LocalEntry, isCurrent = false): boolean {
     const maxBytes = this.#options.maxBytes()
     if (sizeOf(entry, key) > maxBytes) {
       this.delete(key)
       return false
     }
+    if (isCurrent) entry.comparedVersion = this.#options.epochs.version
     this.#entries.set(key, withOwnBytes(entry))
     this.#hasOutage ||= entry.stored.staleInOutage > 0
     for (let count = 0; this.#entries.calculatedSize > maxBytes && count < MAX_EVICTIONS; count++) this.#evict()
@@ -138,7 +139,8 @@ export class LocalTier {
   #countEviction(key: string, entry: LocalEntry, reason: 'limit' | 'replaced'): void {
     const { elapsed, epochs } = this.#options
     const hasExpired = elapsed() >= entry.expiresAt
-    const isCurrent = hasExpired || isSame(entry, epochs.peekOf(key, entry.tags))
+    const isCurrent =
+      hasExpired || entry.comparedVersion === epochs.version || isSame(entry, epochs.peekOf(key, entry.tags))
     this.#evictions[hasExpired ? 'expired' : isCurrent ? reason : 'invalidated'] += 1
   }
 

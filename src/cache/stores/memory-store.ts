@@ -71,7 +71,7 @@ class MemoryCache implements CacheStore, CacheIndex, EpochStore {
   readonly store = (entry: NewEntry<StoredBytes>): Promise<void> | undefined => {
     const { key, tags, info } = entry
     const isCurrent = compareEpochs(entry.epochs, this.#epochs.of(key, tags)) === 'same'
-    const isStored = isCurrent && this.#entries.put(key, toLocalEntry(entry, this.#elapsed()))
+    const isStored = isCurrent && this.#entries.put(key, toLocalEntry(entry, this.#elapsed()), true)
     if (isStored && info !== undefined) this.#addToGroup(info.group, key)
     return undefined
   }

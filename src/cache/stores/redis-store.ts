@@ -160,7 +160,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     const known = isLocal || heartbeat.hasLease() ? this.#known.of(key, tags) : undefined
     const now = known ?? (isLocal ? undefined : await this.#epochs.read(key, tags))
     if (now === undefined || compareEpochs(epochs, now) !== 'same') return
-    this.#local.put(key, local)
+    this.#local.put(key, local, now === known)
     if (isLocal) return
     const [isStored] = await Promise.all([this.#entries.set(key, local, lock), this.#index.add(key, local)])
     if (!isStored && local.info) await this.#index.remove({ group: local.info.group, keys: [key] })
