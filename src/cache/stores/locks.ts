@@ -1,7 +1,6 @@
 /** Locks across replicas: a lease with a token. The holder renews it; the others wait for its release or its end. */
 
 import { hash, randomUUID } from 'node:crypto'
-import { EventEmitter } from 'node:events'
 import type { ClientPresence } from '../../core/presence.ts'
 import { growingLru } from '../../core/recently-used.ts'
 import type { TagEpochs } from '../../core/stored-response.ts'
@@ -33,6 +32,9 @@ const MAX_UNCONFIRMED = 1_000
 const ENDLESS = -1
 const MISSING = -2
 
+/** In front of the name of a lock whose fetch an interactive client awaits. Replicas of earlier versions ignore the message. */
+const AWAITED = 'awaited '
+
 /** If Redis is unreachable, each replica is alone. */
 const UNSHARED: Lock = { held: true, release: async () => {} }
 
@@ -43,21 +45,14 @@ interface FetchLockOptions {
   readonly presence?: ClientPresence | undefined
 }
 
-interface Holding {
-  readonly name: string
-  readonly token: string
-  /** Milliseconds. */
-  readonly lease: number
-  readonly isMissing: boolean
-  /** Ends the listener for clients that await the lock. */
-  readonly stopListening: () => void
-}
+/** Called when a replica releases the lock, and when an interactive client of another replica awaits it (`isAwaited`). */
+type Listener = (isAwaited: boolean) => void
 
 export class Locks {
   readonly #replica: RedisReplica
   readonly #connection: RedisConnection
-  /** Messages of replicas: the names of locks that were released, and of those that an interactive client awaits. */
-  readonly #messages = new EventEmitter().setMaxListeners(0)
+  /** By name of the lock. An emitter takes several times as long to add and remove a name. */
+  readonly #listeners = new Map<string, Set<Listener>>()
   readonly #renewals = new Set<NodeJS.Timeout>()
   /** The names of locks whose release Redis has not confirmed, by token. */
   readonly #unconfirmed = growingLru<string, string>(MAX_UNCONFIRMED)
@@ -82,10 +77,11 @@ export class Locks {
     const ended = new Promise<void>((resolve) => {
       end = resolve
     })
-    this.#messages.once(eventOf(name), end)
-    const onAwaited = () => presence?.addInteractive?.()
-    if (presence !== undefined) this.#messages.on(eventOf(awaitedMessage(name)), onAwaited)
-    const stopListening = () => this.#messages.off(eventOf(awaitedMessage(name)), onAwaited)
+    let isWaiting = false
+    const stopListening = this.#listen(name, (isAwaited) => {
+      if (!isAwaited) end()
+      else if (!isWaiting) presence?.addInteractive?.()
+    })
     const token = randomUUID()
     const reply = await this.#connection.send(times.commandTimeout, (client) =>
       Promise.all([
@@ -95,38 +91,46 @@ export class Locks {
     )
     contact.reportReply(reply)
     if (reply.ok && reply.value[0] === null) {
-      stopListening()
+      isWaiting = true
       const checks = this.#checkRegularly(name, end, lease)
-      const endWatch = onInteractive(presence, () => void this.#publishAwaited(name))
+      const message = [redisChannels.locks, AWAITED + name] as const
+      const publish = () => void this.#connection.send(times.bulkTimeout, (client) => client.publish(...message))
+      const endWatch = onInteractive(presence, publish)
       const settle = () => {
+        stopListening()
         clearInterval(checks)
         endWatch?.()
       }
       return { held: false, settled: ended.then(settle) }
     }
-    this.#messages.off(eventOf(name), end)
-    if (reply.ok) return this.#hold({ name, token, lease, isMissing: reply.value[1] === MISSING, stopListening })
+    if (reply.ok) return this.#hold(name, token, lease, reply.value[1] === MISSING, stopListening)
     stopListening()
     void this.#release(name, token)
     return UNSHARED
   }
 
-  /** Takes a message of the channel of locks. */
+  /** Takes a message of the channel of locks: the name of one that was released, or that a client awaits one. */
   receive(message: string): void {
-    this.#messages.emit(eventOf(message))
+    const isAwaited = message.startsWith(AWAITED)
+    const name = isAwaited ? message.slice(AWAITED.length) : message
+    for (const listener of this.#listeners.get(name) ?? []) listener(isAwaited)
+  }
+
+  /** Returns a function that ends the listener. */
+  #listen(name: string, listener: Listener): () => void {
+    const listeners = this.#listeners.get(name) ?? new Set()
+    this.#listeners.set(name, listeners.add(listener))
+    return () => {
+      if (listeners.delete(listener) && listeners.size === 0) this.#listeners.delete(name)
+    }
   }
 
   close(): void {
     for (const timer of this.#renewals) clearInterval(timer)
-    for (const event of this.#messages.eventNames()) this.#messages.emit(event)
+    for (const name of this.#listeners.keys()) this.receive(name)
   }
 
-  #publishAwaited(name: string): Promise<unknown> {
-    const { bulkTimeout } = this.#replica.times
-    return this.#connection.send(bulkTimeout, (client) => client.publish(redisChannels.locks, awaitedMessage(name)))
-  }
-
-  #hold({ name, token, lease, isMissing, stopListening }: Holding): Lock {
+  #hold(name: string, token: string, lease: number, isMissing: boolean, stopListening: () => void): Lock {
     const { times } = this.#replica
     const key = redisKeys.lock(name)
     const renew = () => this.#connection.runScript(RENEW_LOCK, [key], [token, Math.ceil(lease)], times.bulkTimeout)
@@ -168,23 +172,11 @@ export class Locks {
       const reply = await this.#connection.send(times.commandTimeout, (client) => client.get(redisKeys.lock(name)))
       contact.reportReply(reply)
       // One slow reply is no evidence about the lock.
-      if (reply.ok ? reply.value !== null : contact.isTrusted) return
-      this.#messages.off(eventOf(name), end)
-      end()
+      if (reply.ok ? reply.value === null : !contact.isTrusted) end()
     }
     const interval = Math.min(MAX_CHECK_INTERVAL_MS, Math.max(times.commandTimeout, lease / 8))
     return setInterval(() => void check(), interval)
   }
-}
-
-/** Another program may publish `error`, which an emitter throws without a listener. */
-function eventOf(message: string): string {
-  return `lock ${message}`
-}
-
-/** Returns the message that an interactive client awaits the fetch of the holder. Replicas of earlier versions ignore it. */
-function awaitedMessage(name: string): string {
-  return `awaited ${name}`
 }
 
 /** The epochs are part of the name: a fetch that began before a write must not be joined after it. */
