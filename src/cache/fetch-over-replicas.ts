@@ -49,8 +49,7 @@ export async function fetchOverReplicas(
         storing = fetched.storing
         return await awaitStore(fetched)
       } finally {
-        if (storing instanceof Promise) void storing.then(() => lock.release())
-        else void lock.release()
+        void Promise.resolve(storing).then(() => lock.release())
       }
     }
     if (found !== undefined) return found

@@ -7,7 +7,7 @@ import type { Lookup } from '../core/stored-response.ts'
 
 interface NodeFetches {
   /** When each began, and the milliseconds after which it is late. */
-  readonly inFlight: Map<symbol, { readonly start: number; readonly late: number }>
+  readonly inFlight: Set<{ readonly start: number; readonly late: number }>
   lastResponse: number
 }
 
@@ -23,12 +23,12 @@ export class LateFetches {
 
   /** Notes a fetch that begins and is late after this time. Returns the function to call at its end. */
   begin(node: string, late: number): (hasResponse: boolean) => void {
-    const id = Symbol()
-    const fetches = this.#nodes.get(node) ?? { inFlight: new Map(), lastResponse: Number.NEGATIVE_INFINITY }
+    const fetch = { start: this.#clock(), late }
+    const fetches = this.#nodes.get(node) ?? { inFlight: new Set(), lastResponse: Number.NEGATIVE_INFINITY }
     this.#nodes.set(node, fetches)
-    fetches.inFlight.set(id, { start: this.#clock(), late })
+    fetches.inFlight.add(fetch)
     return (hasResponse) => {
-      fetches.inFlight.delete(id)
+      fetches.inFlight.delete(fetch)
       if (hasResponse) fetches.lastResponse = this.#clock()
       if (fetches.inFlight.size === 0) this.#nodes.delete(node)
     }
@@ -42,7 +42,7 @@ export class LateFetches {
     const fetches = this.#nodes.get(node)
     if (fetches === undefined) return false
     const now = this.#clock()
-    for (const { start, late } of fetches.inFlight.values()) {
+    for (const { start, late } of fetches.inFlight) {
       if (now - Math.max(start, fetches.lastResponse) >= late + wait) return true
     }
     return false

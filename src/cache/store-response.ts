@@ -72,21 +72,21 @@ export async function storeResponse(
   const isOfNodes = partsFreshFor === Number.POSITIVE_INFINITY
   const freshFor = isOfNodes ? lifetimes.ttl - initialAge : Math.min(lifetimes.ttl, partsFreshFor)
   const age = fetchTime + initialAge
-  const stale = { stale: staleRuleOf(policy, errorNumberOf(response)) }
-  const times = staleTimesOf(stale, lifetimes, fetchTime)
-  const stored = await storedOf(response, { ...times, ttl: age + freshFor, fetchTime, clusterStatus })
+  const stale = staleTimesOf({ stale: staleRuleOf(policy, errorNumberOf(response)) }, lifetimes, fetchTime)
+  const stored = await storedOf(response, stale, { ttl: age + freshFor, fetchTime, clusterStatus })
   const result = { kind: 'cacheable', response, entry: { response: stored, age } } as const
   if (epochs === undefined || freshFor <= 0) return { result }
   const storing = ports.store.store({ key, tags, epochs, stored, initialAge, info, isLocal, lock })
   return { result, storing: storing ?? 'done' }
 }
 
-type ReadTimes = StaleTimes & Pick<StoredRead, 'ttl' | 'fetchTime' | 'clusterStatus'>
+type ReadTimes = Pick<StoredRead, 'ttl' | 'fetchTime' | 'clusterStatus'>
 
 /** Written out: to spread the times of each response takes several times its memory. */
-async function storedOf(response: CacheableResponse, times: ReadTimes): Promise<StoredRead> {
+async function storedOf(response: CacheableResponse, stale: StaleTimes, times: ReadTimes): Promise<StoredRead> {
   const { body } = response
-  if (response.kind === 'snapshot') return { ...times, kind: response.kind, body, rowBytes: response.origin.rowBytes }
+  if (response.kind === 'snapshot')
+    return { ...stale, ...times, kind: response.kind, body, rowBytes: response.origin.rowBytes }
   return {
     kind: 'response',
     status: response.status,
@@ -96,11 +96,11 @@ async function storedOf(response: CacheableResponse, times: ReadTimes): Promise<
     etag: await etagOf(body),
     forms: new StoredForms(),
     ttl: times.ttl,
-    staleWhileRevalidate: times.staleWhileRevalidate,
-    staleIfError: times.staleIfError,
-    staleInOutage: times.staleInOutage,
-    staleWithoutRedis: times.staleWithoutRedis,
-    staleWhileHot: times.staleWhileHot,
+    staleWhileRevalidate: stale.staleWhileRevalidate,
+    staleIfError: stale.staleIfError,
+    staleInOutage: stale.staleInOutage,
+    staleWithoutRedis: stale.staleWithoutRedis,
+    staleWhileHot: stale.staleWhileHot,
     fetchTime: times.fetchTime,
     clusterStatus: times.clusterStatus,
   }

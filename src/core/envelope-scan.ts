@@ -48,7 +48,8 @@ export async function scanInTurns(bytes: Buffer, rowsName?: string): Promise<Env
   const scanner = new EnvelopeScanner(bytes, rowsName)
   for (let from = 0; from < bytes.length; from += BYTES_PER_PIECE) {
     const length = Math.min(bytes.length - from, BYTES_PER_PIECE)
-    await waitForJsonTurn(length * CHECK_COST)
+    const turn = waitForJsonTurn(length * CHECK_COST)
+    if (turn !== undefined) await turn
     if (!scanner.readTo(from + length)) return undefined
   }
   return scanner.found

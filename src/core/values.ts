@@ -161,3 +161,5 @@ export function parseBasic(text: string): NameAndPassword | undefined {
     ...(charset === 'latin1' && { charset }),
   }
 }
+
+export type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }

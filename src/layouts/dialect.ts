@@ -18,7 +18,7 @@ import type {
 import type { EdgeRequest } from '../core/request.ts'
 import type { EdgeResponse, NodeOrigin } from '../core/response.ts'
 import { withTimeout } from '../core/timing.ts'
-import { ownField } from '../core/values.ts'
+import { type Mutable, ownField } from '../core/values.ts'
 import { bodyOf, layoutRules, versionIn } from './layout-rules.ts'
 
 /** A node that may answer a request, and what is asked of it. */
@@ -126,8 +126,6 @@ export function createNodeCall(request: EdgeRequest, call: DialectCall): NodeCal
   return made
 }
 
-type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
-
 /** Returns the agent whose database the call reads. What the manager itself knows of agents is in the group `agents`. */
 function agentDataOf({ endpoint, params }: EdgeRequest, path: string): string | undefined {
   if (endpoint.method !== 'GET' || !('group' in endpoint.cache) || endpoint.cache.group === 'agents') return undefined
@@ -161,12 +159,12 @@ export function encode(value: string): string {
   return encodeURIComponent(value).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 
-/** Nodes accept the media type without parameters only. */
-export async function formatBody(request: EdgeRequest): Promise<NodeCall['body']> {
+/** Nodes accept the media type without parameters only. Returns without a promise for a request without a body. */
+export function formatBody(request: EdgeRequest): NodeCall['body'] | Promise<NodeCall['body']> {
   if (request.kind === 'read' || request.body.kind === 'none') return undefined
   const { body } = request
   if (body.kind === 'upload') return { type: body.type, bytes: body.bytes }
-  return { type: 'application/json', bytes: await jsonInTurns(body.fields) }
+  return jsonInTurns(body.fields).then((bytes) => ({ type: 'application/json', bytes }))
 }
 
 /** Reads the version that a node shows now; `undefined`: it shows none. */

@@ -21,20 +21,20 @@ import {
  */
 export const v3: Dialect = {
   ask: async (request, candidate, { call, timeout }) => {
-    const result = await call(await toNodeCall(request, candidate, timeout))
+    const result = await call(toNodeCall(request, candidate, timeout, await formatBody(request)))
     if (!result.ok) return result
     const { response } = result
     return { ok: true, response, translated: await toEdgeResponse(response) }
   },
 }
 
-async function toNodeCall(
+function toNodeCall(
   request: EdgeRequest,
   { node, path, mayBePassedOn }: Candidate,
   timeout: number | undefined,
-): Promise<NodeCall> {
+  body: NodeCall['body'],
+): NodeCall {
   const { method } = request.endpoint
-  const body = await formatBody(request)
   return createNodeCall(request, {
     node,
     method,

@@ -12,7 +12,7 @@ export interface LocalEntry {
   readonly epochs: readonly string[]
   readonly tags: readonly Tag[]
   /** Absent: it is not listed. */
-  readonly info?: StoredResponseInfo
+  readonly info?: StoredResponseInfo | undefined
   /** When its fetch (that of its oldest part) began, in milliseconds of this process' monotonic clock. */
   readonly fetchedAt: number
   /** Until when it may be served at all, by the same clock. */
@@ -64,7 +64,7 @@ export function toLocalEntry(entry: NewEntry<StoredBytes>, now: number): LocalEn
   const { tags, stored, info, initialAge = 0 } = entry
   const fetchedAt = readAt - initialAge
   const expiresAt = fetchedAt + storageLifetime(stored)
-  return { stored, generation, epochs, tags, ...(info && { info }), fetchedAt, expiresAt }
+  return { stored, generation, epochs, tags, info, fetchedAt, expiresAt }
 }
 
 /** The memory behind a body may be this many times its length. */

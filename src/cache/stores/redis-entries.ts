@@ -135,8 +135,9 @@ function partsNamedIn(head: unknown): BodyParts | undefined {
 /** Returns the JSON head of an entry. `parts`: of its body, which is not behind the head then. */
 function encodeHead({ stored, generation, epochs, tags, info }: LocalEntry, parts: BodyParts | undefined): unknown {
   const { kind } = stored
-  const fields = Object.keys(STORED_FIELDS[kind]).map((name) => [name, Reflect.get(stored, name)])
-  return { generation, epochs, tags, info, kind, fields: Object.fromEntries(fields), parts }
+  const fields: Record<string, unknown> = {}
+  for (const name in STORED_FIELDS[kind]) fields[name] = Reflect.get(stored, name)
+  return { generation, epochs, tags, info, kind, fields, parts }
 }
 
 /** Returns undefined for a head of another shape. */
