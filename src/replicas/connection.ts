@@ -96,24 +96,20 @@ export class RedisConnection {
   #replyOf<Value>(command: Promise<Value>, ms: number): Promise<RedisReply<Value>> {
     const start = performance.now()
     return new Promise((resolve) => {
+      let hasEnded = false
       const end = (reply: RedisReply<Value>, outcome: RedisStepEvent['outcome']) => {
+        if (hasEnded) return
+        hasEnded = true
+        stop()
         resolve(reply)
         this.#onStep?.({ outcome, ms: performance.now() - start })
       }
-      let isLate = false
-      const stop = startReplyTimer(ms, () => {
-        isLate = true
-        end(TIMED_OUT, 'timeout')
-      })
+      const stop = startReplyTimer(ms, () => end(TIMED_OUT, 'timeout'))
       command.then(
-        (value) => {
-          stop()
-          if (!isLate) end({ ok: true, value }, 'done')
-        },
+        (value) => end({ ok: true, value }, 'done'),
         (error: unknown) => {
-          stop()
           this.#onError(error)
-          if (!isLate) end({ ok: false, error: error instanceof Error ? error.message : String(error) }, 'failed')
+          end({ ok: false, error: error instanceof Error ? error.message : String(error) }, 'failed')
         },
       )
     })
