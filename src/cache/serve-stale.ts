@@ -44,12 +44,12 @@ export function isOutage({ request }: ReadContext, reason: StaleReason): boolean
 export async function fetchOrServeStale(path: ReadPath, context: ReadContext, attempt = 1): Promise<ReadResponse> {
   const { lookup, request } = context
   const fetching = path.fetcher.fetchShared(context)
-  // It may fail after a stale response was served.
-  fetching.catch(() => undefined)
   const hasStale = lookup.kind === 'hit' || computesResponses(path.ports, context)
   let tried: StaleReason | undefined
   // A part of a joined response that is refreshed must be fresh, so its fetch may take long.
   if (hasStale && request.reuse === 'allowed') {
+    // It may fail after a stale response was served.
+    fetching.catch(() => undefined)
     const known = knownFailure(path, context)
     const patience = path.ports.waitForRead(request, 0) + lateAfter(lookup)
     const reason = known ?? (await failureOf(withTimeout(fetching, patience, 'late' as const)))

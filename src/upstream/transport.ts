@@ -122,13 +122,13 @@ export function createContext({ ca, cert, key }: NodeTls): SecureContext {
   return createSecureContext({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }), minVersion: 'TLSv1.2' })
 }
 
-async function sendOnce(
+function sendOnce(
   dispatcher: Pool | Client,
   call: UpstreamCall,
   { limits, headers }: TransportOptions,
 ): Promise<NodeResult> {
   const deadline = call.deadline ?? startDeadline(call.timeout, call.signal, systemClock.elapsed)
-  const result = await new Promise<NodeResult>((resolve) => {
+  const sending = new Promise<NodeResult>((resolve) => {
     const maxBytes = call.authorization?.maxBytes ?? limits().response
     const exchange = new Exchange(call.node, { expect: call.expect, maxBytes }, resolve)
     const onAbort = () => {
@@ -142,8 +142,7 @@ async function sendOnce(
     const { method, path, body } = call
     dispatcher.dispatch({ method, path, headers: headers(call), body: body?.bytes ?? null }, exchange)
   })
-  if (call.deadline === undefined) deadline.end()
-  return result
+  return call.deadline === undefined ? sending.finally(deadline.end) : sending
 }
 
 /** Returns the headers of a call. Nodes receive no others, except Host and Connection, which undici adds. */

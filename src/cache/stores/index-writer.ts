@@ -63,8 +63,8 @@ export class IndexWriter {
   }
 
   /** Resolves when Redis has the row, or after the time limit of the command. */
-  async add(generation: string, group: string, row: NewRow): Promise<void> {
-    await Promise.all([this.#addGroup(generation, group), this.#addRow(group, row)])
+  add(generation: string, group: string, row: NewRow): Promise<unknown> {
+    return Promise.all([this.#addGroup(generation, group), this.#addRow(group, row)])
   }
 
   #addRow(group: string, row: NewRow): Promise<unknown> {
