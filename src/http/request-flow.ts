@@ -18,6 +18,8 @@ export function flowOf(request: KindParts, party: string, response: ServerRespon
     known.set(socket, connections)
   }
   const flow = sequences.begin(party, kindOf(request), connection, pageOf(request))
-  response.once('close', () => flow.end())
+  // The client may have left already, for example during a lookup in Redis.
+  if (response.destroyed) flow.end()
+  else response.once('close', () => flow.end())
   return flow
 }
