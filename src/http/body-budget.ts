@@ -38,6 +38,8 @@ export class BodyBudget {
    * more than the budget, or the share of the user, has.
    */
   open(response: ServerResponse, user: string): (bytes: number) => void {
+    // The client may have left already, for example while its password was verified.
+    if (response.destroyed) return () => undefined
     let held = 0
     this.#open.set(response, { user, since: performance.now() })
     response.once('close', () => {

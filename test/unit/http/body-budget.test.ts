@@ -96,6 +96,17 @@ t.test('users share a budget, of which each has half', async (t) => {
   ofCarol(SHARE * UPLOAD)
 })
 
+t.test('a body whose client has left before the budget is asked is not counted', async () => {
+  const budget = new BodyBudget(() => ({ upload: UPLOAD, timeout: 30_000 }))
+  const response = new ServerResponse(new IncomingMessage(new Socket()))
+  response.assignSocket(new Socket())
+  response.destroy()
+  await once(response, 'close')
+  budget.open(response, 'alice')(SHARE * UPLOAD)
+  const next = new ServerResponse(new IncomingMessage(new Socket()))
+  budget.open(next, 'alice')(SHARE * UPLOAD)
+})
+
 t.test('a body that stops arriving, or arrives slowly, is ended before its timeout; others are not', async (t) => {
   const body = 3000
   const timeouts = { headers: 5000, body, write: 30_000, expect: 10_000, idle: 72_000 }
