@@ -21,11 +21,12 @@ export function nodeOfAgent(row: unknown): string | undefined {
 
 /** A client that needs no node for this long has used little lately (milliseconds). */
 export const PAUSE_MS = 500
+
 /** Who causes a call. `party`: the user and its address. `name`: of one of its flows. */
 export interface ClientFlow {
   readonly party: string
   readonly name: number | string
-  /** The party has had requests of this kind waiting for long, and the connection is not sparse. */
+  /** The party has had requests of this kind waiting for long on a connection that is not sparse, or walks through pages. */
   readonly isBulk?: boolean
   /** To be called when a call is refused because of too many others. `retryAfter`: seconds. */
   refuse?(retryAfter: number): void

@@ -1,4 +1,5 @@
-/** Who always has a request waiting, by the requests that need a node (`docs/queueing.md`). */
+/** Who always has a request waiting, or walks through a collection, by the requests that need a node (`docs/queueing.md`). */
+import { hash } from 'node:crypto'
 import { type ClientFlow, PAUSE_MS } from '../core/node-call.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { EdgeRequest } from '../core/request.ts'
@@ -46,7 +47,8 @@ export class Sequences {
     const ofKind = this.#begin(`${party} ${kind}`)
     const ofConnection = connection === undefined ? undefined : this.#begin(`${party} ${connection}`)
     const ofPages = page && this.#begin(`${party} ${connection} ${page.collection}`)
-    const isWalk = page !== undefined && ofPages !== undefined && page.offset > ofPages.offset
+    const before = ofPages?.offset ?? Number.POSITIVE_INFINITY
+    const isWalk = page !== undefined && page.offset > before
     if (page !== undefined && ofPages !== undefined) ofPages.offset = page.offset
     const isSparse = () => ofConnection !== undefined && busyShareOf(ofConnection, clock()) < BUSY_SHARE
     // The flow is read when the request needs a slot: the request may have waited for others before.
@@ -60,7 +62,12 @@ export class Sequences {
         return isWalk || (clock() - ofKind.since >= BULK_AFTER_MS && !isSparse())
       },
       refuse(retryAfter) {
-        if (ofConnection !== undefined) ofConnection.idleSince = clock() + 1000 * retryAfter
+        const until = clock() + 1000 * retryAfter
+        if (ofConnection !== undefined) ofConnection.idleSince = until
+        if (!isWalk || ofPages === undefined) return
+        // The page continues the walk when it comes again.
+        ofPages.idleSince = until
+        ofPages.offset = Math.min(ofPages.offset, before)
       },
       end() {
         for (const sequence of [ofKind, ofConnection, ofPages]) {
@@ -104,9 +111,10 @@ function weightAfter(ms: number): number {
 
 export type KindParts = Pick<EdgeRequest, 'endpoint' | 'params' | 'query'>
 
-/** A page of a collection: the number of rows before it. */
 interface Page {
+  /** A digest of the read without its offset: other filters are another collection. */
   readonly collection: string
+  /** The number of rows before the page. */
   readonly offset: number
 }
 
@@ -122,5 +130,6 @@ export function kindOf({ endpoint, params, query }: KindParts): string {
 /** Returns the page that a request reads; undefined: its endpoint has no pages. */
 export function pageOf({ endpoint, params, query }: KindParts): Page | undefined {
   if (!Object.hasOwn(endpoint.query, 'offset')) return undefined
-  return { collection: [endpoint.path, ...Object.values(params)].join(' '), offset: Number(query.offset ?? 0) }
+  const read = JSON.stringify([endpoint.path, params, { ...query, offset: undefined }])
+  return { collection: hash('sha256', read, 'base64url'), offset: Number(query.offset ?? 0) }
 }

@@ -187,18 +187,47 @@ t.test('pages that a person reads, and pages that come again, are not bulk', (t)
   t.notOk(bulkPages([0, 20, 40], { pause: PAUSE_MS }).includes(true), 'with a pause between them')
   t.notOk(bulkPages([40, 40, 20, 0]).includes(true), 'the same page, and earlier ones')
   const sequences = new Sequences(() => 0)
-  const begin = (path: string, connection: number, offset: string) => {
-    const request = edgeRequest(`GET ${path}`, { query: { offset } })
+  const begin = (path: string, connection: number, offset: string, filters = {}) => {
+    const request = edgeRequest(`GET ${path}`, { query: { ...filters, offset } })
     return sequences.begin('ann', kindOf(request), connection, pageOf(request))
   }
-  const others = [begin('/rules', 1, '0'), begin('/decoders', 1, '20'), begin('/rules', 2, '20')]
+  const others = [
+    begin('/rules', 1, '0'),
+    begin('/decoders', 1, '20'),
+    begin('/rules', 2, '20'),
+    begin('/rules', 1, '20', { search: 'ssh' }),
+  ]
   t.notOk(
     others.some(({ isBulk }) => isBulk),
-    'another collection, another connection',
+    'another collection, another connection, another search',
   )
   const walk = begin('/rules', 1, '20')
   t.ok(walk.isBulk)
   t.not(walk.name, begin('/agents', 1, '20').name, 'other reads of the connection are in another flow')
+  t.end()
+})
+
+t.test('a page of a walk that is refused continues the walk when it comes again after Retry-After', (t) => {
+  let now = 0
+  const sequences = new Sequences(() => now)
+  const begin = (offset: number) => {
+    const request = edgeRequest('GET /rules', { query: { offset: String(offset) } })
+    const flow = sequences.begin('ann', kindOf(request), 1, pageOf(request))
+    flow.end()
+    return flow
+  }
+  begin(0)
+  for (const retryAfter of [1, 30]) {
+    const flow = begin(20)
+    t.ok(flow.isBulk)
+    flow.refuse?.(retryAfter)
+    now += 1000 * retryAfter + PAUSE_MS - 1
+  }
+  t.ok(begin(20).isBulk)
+  now += PAUSE_MS
+  begin(0).refuse?.(1)
+  now += 1000
+  t.notOk(begin(0).isBulk, 'a first page')
   t.end()
 })
 
