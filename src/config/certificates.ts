@@ -6,7 +6,7 @@ import type { FaultList } from './faults.ts'
 import { FILE_SETTINGS } from './named-files.ts'
 import type { ReloadableConfig } from './reloadable.ts'
 import type { Config } from './schema.ts'
-import { getIn } from './tree.ts'
+import { formatPath, getIn } from './tree.ts'
 
 /** Leaves of the schema that name certificates or private keys. */
 const CERTIFICATE_SETTINGS = FILE_SETTINGS.filter((path) => path.includes('tls'))
@@ -83,15 +83,11 @@ interface CertificateFile {
   readonly isBundle: boolean
 }
 
-function filesOf({ listen, operations, cluster, cache }: Config): CertificateFile[] {
-  const files = [
-    { setting: 'listen.tls.cert', file: listen.tls?.cert, isBundle: false },
-    { setting: 'operations.tls.cert', file: operations.tls?.cert, isBundle: false },
-    { setting: 'cluster.tls.cert', file: cluster.tls.cert, isBundle: false },
-    { setting: 'cluster.tls.ca', file: cluster.tls.ca, isBundle: true },
-    { setting: 'cache.redis.tls.ca', file: cache.redis.tls.ca, isBundle: true },
-  ]
-  return files.flatMap(({ file, ...rest }) => (file === undefined ? [] : [{ file, ...rest }]))
+function filesOf(config: Config): CertificateFile[] {
+  return CERTIFICATE_SETTINGS.filter((path) => path.at(-1) !== 'key').flatMap((path) => {
+    const file = getIn(config, path)
+    return typeof file === 'string' ? [{ setting: formatPath(path), file, isBundle: path.at(-1) === 'ca' }] : []
+  })
 }
 
 /** The first certificate of a chain is the own one. A bundle can be used until its last authority ends. */
