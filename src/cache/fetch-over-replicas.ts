@@ -9,10 +9,11 @@ import { responseOf } from './serve.ts'
 import { awaitStore } from './store-response.ts'
 
 /**
- * A replica that holds a fetch lock renews it. It counts as dead so long after the last time, or `LOCK_GRACE_MS` after its call must
- * have ended: others wait for it meanwhile, and a read of many calls may take minutes.
+ * The holder of a fetch lock renews its lease. The lock of a replica that was killed ends with the lease, and others wait for it
+ * until then: so the lease is short, although a read of many calls may take minutes.
  */
 const MAX_LEASE_MS = 10_000
+/** The lease of a short read is its time limit and this. */
 const LOCK_GRACE_MS = 2000
 /** After this many fetch locks of other replicas ended without a stored response, fetch without a lock. */
 const MAX_LOCK_ATTEMPTS = 3
