@@ -62,8 +62,8 @@ export class Admission {
     return 'queue'
   }
 
-  /** Adds a call to the queue. Resolves when the call is settled. `onLate`: called when it may have been queued too long. */
-  enqueue(call: EnteredCall, deadline: Deadline, onLate: () => void): Promise<Acquisition> {
+  /** Adds a call to the queue. Resolves when the call is settled. `startQueued`: called when it may start, or is queued too long. */
+  enqueue(call: EnteredCall, deadline: Deadline, startQueued: () => void): Promise<Acquisition> {
     const { queue, flows, times, clock } = this.#parts
     const timeout = deadline.remaining()
     return new Promise((resolve) => {
@@ -87,7 +87,7 @@ export class Admission {
       })
       // While the node hangs, nothing else moves the queue.
       const wait = timeout * SOJOURN_SHARE + 1
-      const lateTimer = Number.isFinite(wait) ? setTimeout(onLate, wait).unref() : undefined
+      const lateTimer = Number.isFinite(wait) ? setTimeout(startQueued, wait).unref() : undefined
       queue.add(queued)
       const endWatch = watchAbandonment(call, {
         onAbandon: () => leave(ABANDONED),
@@ -100,7 +100,9 @@ export class Admission {
         queue.remove(queued)
         flows.share(queued, clock())
         if (queued.priority === 'bulk') queued.priority = 'interactive'
-        queue.add(queued)
+        queue.add(queued, call.presence?.state === 'halfClosed')
+        // A slot may be free that bulk calls may not use.
+        startQueued()
       })
       deadline.signal.addEventListener('abort', onAbort, { once: true })
     })

@@ -151,3 +151,29 @@ t.test('a part that an interactive client awaits through its read is awaited unt
   leave()
   t.notOk(part.isInteractive)
 })
+
+t.test('a bulk read that an interactive client joins takes a slot which bulk reads may not use', async (t) => {
+  const limiter = createLimiter(
+    () => ({ inFlight: 4, queue: 100 }),
+    () => 0,
+  )
+  const started: string[] = []
+  const ask = async (name: string, presence: SharedPresence) => {
+    const call = { priority: 'interactive', caller: 'ann', flow: flowOf(name), endpoint: 'GET /', presence }
+    void limiter
+      .acquire(
+        call as LimitedCall,
+        deadlineIn(60_000, () => 0, new Agenda()),
+      )
+      .then(() => started.push(name))
+    await settled()
+  }
+  await ask('bob 127.0.0.1 0', clients(1))
+  const bulk = ['ann 127.0.0.1 1+', 'ann 127.0.0.1 2+', 'ann 127.0.0.1 3+']
+  const joined = clients(0, 1)
+  for (const name of bulk) await ask(name, name === bulk.at(-1) ? joined : clients(0, 1))
+  t.equal(started.length, 3, 'half of the slots')
+  joined.join(new Presence())
+  await settled()
+  t.equal(started.at(-1), bulk.at(-1))
+})
