@@ -7,7 +7,7 @@ import { weaknessOf } from '../config/weak-passwords.ts'
 import { digestText } from '../core/settings.ts'
 import { readMemory } from '../replicas/memory.ts'
 import type { RedisReplica } from '../replicas/replica.ts'
-import { CapacityMonitor } from '../status/capacity.ts'
+import { type Capacity, watchCapacity } from '../status/capacity.ts'
 import type { RedisCapacity } from '../status/problem-types.ts'
 import { watchProblems } from '../status/problem-watch.ts'
 import type { ProblemSources } from '../status/problems/sources.ts'
@@ -59,7 +59,7 @@ export async function buildStatus(base: StatusBase, parts: StatusParts, times: E
       return read()
     }
   const ready = () => readinessOf({ isDraining: parts.isDraining(), contacts: cluster.contacts })
-  const capacity = watchCapacity(cache, shared?.replica, times.capacityInterval)
+  const capacity = connectCapacity(cache, shared?.replica, times.capacityInterval)
   const openFiles = await watchOpenFiles({ log })
   const comparison = compareReplicaSettings(base, access, times.reportInterval)
   const certificates = await createCertificates(settings)
@@ -95,22 +95,22 @@ export async function buildStatus(base: StatusBase, parts: StatusParts, times: E
 }
 
 /** Connects the view of the cache's capacity with the store and Redis. */
-function watchCapacity(
+function connectCapacity(
   { ports: { index, enabled }, state }: Pick<BuiltCache, 'ports' | 'state'>,
   replica: RedisReplica | undefined,
   interval: number | undefined,
-): CapacityMonitor {
+): Capacity {
   const readRedis = async (redis: RedisReplica): Promise<RedisCapacity> => {
     const memory = await readMemory(redis)
     if (memory === undefined) return {}
     const counts = await index.count()
     return { memory, entries: [...counts.values()].reduce((sum, count) => sum + count, 0) }
   }
-  const sources = {
-    ...(enabled && state && { local: () => state().local }),
-    ...(replica && { readRedis: () => readRedis(replica) }),
-  }
-  return new CapacityMonitor(sources, interval)
+  return watchCapacity(
+    enabled && state ? () => state().local : undefined,
+    replica && (() => readRedis(replica)),
+    interval,
+  )
 }
 
 /** Compares what this replica was given with what the others report. */
@@ -134,7 +134,7 @@ function compareReplicaSettings(
 interface ReportedParts {
   readonly cluster: Cluster
   readonly ready: () => Readiness
-  readonly capacity: Pick<CapacityMonitor, 'current'>
+  readonly capacity: Pick<Capacity, 'current'>
   readonly settings: Pick<SettingsComparison, 'report' | 'offer'>
 }
 

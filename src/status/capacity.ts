@@ -2,43 +2,31 @@
 import type { LocalState } from '../core/cache.ts'
 import type { RedisCapacity } from './problem-types.ts'
 
-interface CapacitySources {
-  /** Absent: nothing is stored. */
-  readonly local?: (() => LocalState) | undefined
-  /** Absent: there is no Redis. */
-  readonly readRedis?: (() => Promise<RedisCapacity>) | undefined
-}
-
 export interface CapacityState {
+  /** Absent: nothing is stored. */
   readonly local?: LocalState
   /** Absent: there is no Redis. */
   readonly redis?: RedisCapacity
 }
 
+export type Capacity = ReturnType<typeof watchCapacity>
+
 const SAMPLE_INTERVAL_MS = 15_000
 
-/** Asks Redis at intervals until `stop`. */
-export class CapacityMonitor {
-  readonly #sources: CapacitySources
-  #redis: RedisCapacity = {}
-  readonly #timer: NodeJS.Timeout
-
-  constructor(sources: CapacitySources, interval = SAMPLE_INTERVAL_MS) {
-    this.#sources = sources
-    this.#timer = setInterval(() => void this.sample(), interval).unref()
+/** Asks Redis at intervals until `stop`. An absent function: nothing is stored, or there is no Redis. */
+export function watchCapacity(
+  local: (() => LocalState) | undefined,
+  readRedis: (() => Promise<RedisCapacity>) | undefined,
+  interval: number = SAMPLE_INTERVAL_MS,
+) {
+  let redis: RedisCapacity = {}
+  const sample = async (): Promise<void> => {
+    if (readRedis !== undefined) redis = await readRedis()
   }
-
-  stop(): void {
-    clearInterval(this.#timer)
-  }
-
-  async sample(): Promise<void> {
-    const { readRedis } = this.#sources
-    if (readRedis !== undefined) this.#redis = await readRedis()
-  }
-
-  readonly current = (): CapacityState => {
-    const { local, readRedis } = this.#sources
-    return { ...(local && { local: local() }), ...(readRedis && { redis: this.#redis }) }
+  const timer = setInterval(() => void sample(), interval).unref()
+  return {
+    sample,
+    current: (): CapacityState => ({ ...(local && { local: local() }), ...(readRedis && { redis }) }),
+    stop: () => clearInterval(timer),
   }
 }
