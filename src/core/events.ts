@@ -211,7 +211,8 @@ export type CacheDifference = 'error' | 'total' | 'order' | 'content'
 /**
  * Why a collection has no snapshot. `changed`: its pages do not agree, `nodeError`: a node answers with an error or with
  * something else than a collection, `longNumbers`: of 16 digits or more, `notStored`: Redis does not store the rows,
- * `redisLost`: nor anything else, `demand`: it would take more calls than it saves, `busy`: the nodes have no idle capacity.
+ * `redisLost`: Redis became unreachable meanwhile, `demand`: it would take more calls than it saves, `busy`: the nodes have no
+ * idle capacity.
  */
 export const SNAPSHOT_REFUSALS = [
   'tooManyRows',

@@ -81,7 +81,7 @@ export class Admission {
           deadline.signal.removeEventListener('abort', onAbort)
           clearTimeout(lateTimer)
           endWatch()
-          endShare?.()
+          endListener?.()
           resolve(result)
         },
       })
@@ -96,9 +96,9 @@ export class Admission {
           queue.add(queued, !isConnected)
         },
       })
-      const endShare = call.presence?.onUrgent?.(() => {
+      const endListener = call.presence?.onUrgent?.(() => {
         queue.remove(queued)
-        flows.share(queued, clock())
+        flows.makeUrgent(queued, clock())
         if (queued.priority === 'bulk') queued.priority = 'interactive'
         queue.add(queued, call.presence?.state === 'halfClosed')
         // A slot may be free that bulk calls may not use.

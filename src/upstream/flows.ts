@@ -25,7 +25,7 @@ export class Flow {
    * `edge`: work of the edge itself, which is never bulk for this reason. `refresh`: of responses that the clients of a party
    * use and that none awaits. It takes turns with the party, however many flows that has.
    */
-  readonly kind: 'client' | 'edge' | 'party' | 'refresh' | 'shared'
+  readonly kind: 'client' | 'edge' | 'party' | 'refresh' | 'urgent'
   /** The flow itself if it belongs to no other. */
   readonly party: Flow
   recent = 0
@@ -68,19 +68,19 @@ export class Flows {
     if (of?.isBulk) caller.recent = Math.max(caller.recent, BURST_MS)
     const isRefresh = call.presence?.isAwaited === false && !isBulkFlow(caller)
     let flow = caller
-    if (party !== undefined && call.presence?.isUrgent) flow = this.#get(party.name, 'shared', party)
+    if (party !== undefined && call.presence?.isUrgent) flow = this.#get(party.name, 'urgent', party)
     else if (party !== undefined && isRefresh) flow = this.#get(party.name, 'refresh')
     const entered = { flow, party, charged: 0 }
     this.#count(entered, 1, now)
     return entered
   }
 
-  /** Moves a queued call that several clients await now: also a refresh, when the stored response is too old. */
-  share(call: FlowCall, now: number): void {
+  /** Moves a queued call that is urgent now: also a refresh, when the stored response is too old. */
+  makeUrgent(call: FlowCall, now: number): void {
     const { party } = call
     if (party === undefined) return
     this.#count(call, -1, now)
-    call.flow = this.#get(party.name, 'shared', party)
+    call.flow = this.#get(party.name, 'urgent', party)
     this.#count(call, 1, now)
   }
 
@@ -135,7 +135,7 @@ export function isBulkFlow({ kind, recent }: Flow): boolean {
 /** Returns whether the first flow comes before the second one. */
 export function comesBefore(a: Flow, b: Flow): boolean {
   if (a.party !== b.party) return hasUsedLess(a.party, b.party)
-  const [isA, isB] = [a.kind === 'shared', b.kind === 'shared']
+  const [isA, isB] = [a.kind === 'urgent', b.kind === 'urgent']
   return isA === isB ? hasUsedLess(a, b) : isA
 }
 
