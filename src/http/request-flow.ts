@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import type { ClientFlow } from '../core/node-call.ts'
 import { systemClock } from '../core/timing.ts'
-import { type KindParts, kindOf, pageOf, Sequences } from './sequences.ts'
+import { type KindParts, kindOf, Sequences } from './sequences.ts'
 
 const known = new WeakMap<object, number>()
 let connections = 0
@@ -17,7 +17,8 @@ export function flowOf(request: KindParts, party: string, response: ServerRespon
     connections += 1
     known.set(socket, connections)
   }
-  const flow = sequences.begin(party, kindOf(request), connection, pageOf(request))
+  const { kind, page } = kindOf(request)
+  const flow = sequences.begin(party, kind, connection, page)
   // The client may have left already, for example during a lookup in Redis.
   if (response.destroyed) flow.end()
   else response.once('close', () => flow.end())

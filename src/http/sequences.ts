@@ -119,17 +119,14 @@ interface Page {
 }
 
 /**
- * Returns the kind of a request: all reads of one of many things (of an agent, of a later page), or those of one path. People
- * read the same responses again; bulk reads one after another.
+ * Returns what a request reads. Its kind: all reads of one of many things (of an agent, of a later page), or those of one path.
+ * People read the same responses again; bulk reads one after another. `page`: absent: its endpoint has no pages.
  */
-export function kindOf({ endpoint, params, query }: KindParts): string {
-  const isOfMany = Object.keys(params).length > 0 || Number(query.offset ?? 0) > 0
-  return isOfMany ? 'one of many' : endpoint.path
-}
-
-/** Returns the page that a request reads; undefined: its endpoint has no pages. */
-export function pageOf({ endpoint, params, query }: KindParts): Page | undefined {
-  if (!Object.hasOwn(endpoint.query, 'offset')) return undefined
-  const read = JSON.stringify([endpoint.path, params, { ...query, offset: undefined }])
-  return { collection: hash('sha256', read, 'base64url'), offset: Number(query.offset ?? 0) }
+export function kindOf({ endpoint, params, query }: KindParts): { readonly kind: string; readonly page?: Page } {
+  const { path } = endpoint
+  const offset = Number(query.offset ?? 0)
+  const kind = Object.keys(params).length > 0 || offset > 0 ? 'one of many' : path
+  if (!Object.hasOwn(endpoint.query, 'offset')) return { kind }
+  const read = JSON.stringify([path, params, { ...query, offset: undefined }])
+  return { kind, page: { collection: hash('sha256', read, 'base64url'), offset } }
 }

@@ -104,8 +104,10 @@ export class Flows {
   }
 
   #count({ flow }: FlowCall, calls: number, now: number): void {
-    countIn(flow, calls, now)
-    if (flow.party !== flow) countIn(flow.party, calls, now)
+    for (const each of new Set([flow, flow.party])) {
+      each.calls += calls
+      each.idleSince = now
+    }
   }
 
   #get(name: string, kind: Flow['kind'], party?: Flow): Flow {
@@ -147,11 +149,6 @@ function hasUsedLess(a: Flow, b: Flow): boolean {
 /** Flows of one rank take turns: one that waits for those with less node time would wait until it is bulk. */
 function rankOf({ recent }: Flow): number {
   return recent >= BURST_MS ? 2 : Math.sign(recent)
-}
-
-function countIn(flow: Flow, calls: number, now: number): void {
-  flow.calls += calls
-  flow.idleSince = now
 }
 
 function charge(call: FlowCall, ms: number): void {

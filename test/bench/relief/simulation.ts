@@ -14,7 +14,7 @@ import type { NodeSlots, SharedSlots } from '../../../src/core/node-call.ts'
 import { Presence } from '../../../src/core/presence.ts'
 import type { EdgeRead, RequestClient } from '../../../src/core/request.ts'
 import { startDeadline } from '../../../src/core/timing.ts'
-import { kindOf, pageOf, Sequences } from '../../../src/http/sequences.ts'
+import { kindOf, Sequences } from '../../../src/http/sequences.ts'
 import { ConcurrencyLimiter, type LimitedCall } from '../../../src/upstream/limiter.ts'
 import { cacheStatusOf, edgeRequest, replica, success } from '../../support/edge-requests.ts'
 import { Agenda } from '../../unit/upstream/limiter-simulation.ts'
@@ -297,7 +297,8 @@ export async function simulate(time: VirtualTime, crowd: Crowd, seed: number, wa
         if (flow !== undefined) return flow
         const number = known.get(connection)
         if (number === undefined) known.set(connection, known.size + 1)
-        flow = sequences[at as 0 | 1].begin(name, kindOf(asked), number, pageOf(asked))
+        const { kind, page } = kindOf(asked)
+        flow = sequences[at as 0 | 1].begin(name, kind, number, page)
         return flow
       },
     }

@@ -2,7 +2,7 @@
 import { array, assert, integer, property } from 'fast-check'
 import t from 'tap'
 import { PAUSE_MS } from '../../../src/core/node-call.ts'
-import { kindOf, pageOf, Sequences } from '../../../src/http/sequences.ts'
+import { type KindParts, kindOf, Sequences } from '../../../src/http/sequences.ts'
 import { edgeRequest } from '../../support/edge-requests.ts'
 
 interface Sent {
@@ -150,6 +150,11 @@ t.test('a sparse connection is a flow of its own, and bulk once its requests fol
   t.end()
 })
 
+function beginRead(sequences: Sequences, request: KindParts, connection: number | undefined) {
+  const { kind, page } = kindOf(request)
+  return sequences.begin('ann', kind, connection, page)
+}
+
 /** Reads the pages at these offsets of a collection. Returns which of them are bulk. */
 function bulkPages(
   offsets: readonly number[],
@@ -159,7 +164,7 @@ function bulkPages(
   const sequences = new Sequences(() => now)
   return offsets.map((offset) => {
     const request = edgeRequest(`GET ${path}`, { query: { offset: String(offset), limit: '20' } })
-    const flow = sequences.begin('ann', kindOf(request), connection, pageOf(request))
+    const flow = beginRead(sequences, request, connection)
     const { isBulk } = flow
     now += 10
     flow.end()
@@ -189,7 +194,7 @@ t.test('pages that a person reads, and pages that come again, are not bulk', (t)
   const sequences = new Sequences(() => 0)
   const begin = (path: string, connection: number, offset: string, filters = {}) => {
     const request = edgeRequest(`GET ${path}`, { query: { ...filters, offset } })
-    return sequences.begin('ann', kindOf(request), connection, pageOf(request))
+    return beginRead(sequences, request, connection)
   }
   const others = [
     begin('/rules', 1, '0'),
@@ -212,7 +217,7 @@ t.test('a page of a walk that is refused continues the walk when it comes again 
   const sequences = new Sequences(() => now)
   const begin = (offset: number) => {
     const request = edgeRequest('GET /rules', { query: { offset: String(offset) } })
-    const flow = sequences.begin('ann', kindOf(request), 1, pageOf(request))
+    const flow = beginRead(sequences, request, 1)
     flow.end()
     return flow
   }
@@ -232,7 +237,7 @@ t.test('a page of a walk that is refused continues the walk when it comes again 
 })
 
 const read = (path: string, query: Record<string, string> = {}, params: Record<string, string> = {}) =>
-  kindOf(edgeRequest(`GET ${path}`, { query, params }))
+  kindOf(edgeRequest(`GET ${path}`, { query, params })).kind
 
 t.test('pages and agents are one kind, and other responses one for each path', (t) => {
   const walk = read('/agents', { offset: '20', limit: '20' })
