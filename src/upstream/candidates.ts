@@ -13,6 +13,7 @@ import { layoutRules } from '../layouts/layout-rules.ts'
 import { NO_MASTER, UNKNOWN_NODE } from '../layouts/v4/content.ts'
 import { dialects } from './dialects.ts'
 import type { KindOf } from './kinds.ts'
+import { isBulkRead } from './routers.ts'
 
 export interface CandidateOptions extends Pick<DialectTools, 'guards' | 'pause'> {
   readonly call: CallNode
@@ -132,15 +133,11 @@ function canTryNext({ fault, sent }: NodeFailure, { endpoint }: EdgeRequest): bo
  * the request on to it. A bulk read that a node at its limit rejects is left to the client: the slots of the workers are for
  * others, and nodes on one machine slow each other down.
  */
-function mayFollow(
-  { fault, lastFault }: NodeFailure,
-  candidate: Candidate,
-  { endpoint, client }: EdgeRequest,
-): boolean {
+function mayFollow({ fault, lastFault }: NodeFailure, candidate: Candidate, request: EdgeRequest): boolean {
   const { isDetour, replacesMaster } = candidate
-  if (fault === 'overloaded' && client.flow?.isBulk) return false
+  if (fault === 'overloaded' && isBulkRead(request)) return false
   if (fault === 'drained' || fault === 'overloaded') {
-    return endpoint.target.kind === 'anyNode' && !isDetour && !replacesMaster
+    return request.endpoint.target.kind === 'anyNode' && !isDetour && !replacesMaster
   }
   // A detour is for a node that does not answer at all, in contrast to one that hangs.
   return !isDetour || (fault === 'ejected' ? lastFault : fault) === 'unreachable'

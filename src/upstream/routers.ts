@@ -42,11 +42,16 @@ function freeNodeFirst(request: EdgeRequest, view: ClusterView): readonly Candid
   if (copies === 'lagging') return masterFirst(request, view, undefined)
   const candidates = masterFirst(request, view, path)
   if (copies !== 'current' || request.waitForComplete || view.freeSlots(view.master().name) > 0) return candidates
-  if (request.client.flow?.isBulk) return candidates
+  if (isBulkRead(request)) return candidates
   const connected = workersInTurn(request, view).filter(({ isDisconnected }) => isDisconnected !== true)
   const free = connected.find(({ name }) => view.freeSlots(name) > 0)?.name
   if (free === undefined) return candidates
   return [{ node: free, path, relievesMaster: true }, ...candidates.filter(({ node }) => node !== free)]
+}
+
+/** Whether bulk clients alone wait for the response: a read that one began, and a person joined, is not bulk. */
+export function isBulkRead({ client }: EdgeRequest): boolean {
+  return client.flow?.isBulk === true && client.presence?.isInteractive !== true
 }
 
 function copiesOf(request: EdgeRequest): CopyState {

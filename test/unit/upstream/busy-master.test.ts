@@ -1,6 +1,8 @@
 /** Which node answers while the master has no free slot. */
 import type { RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
+import { SharedPresence } from '../../../src/cache/shared-presence.ts'
+import { Presence } from '../../../src/core/presence.ts'
 import { createNoClient } from '../../../src/core/request.ts'
 import { eventually } from '../../support/eventually.ts'
 import { edgeRequest } from './edge-request.ts'
@@ -105,6 +107,11 @@ t.test('a master whose queue is full is replaced only by a worker that answers f
   t.same(urls(worker), [], 'the slots of workers are left to others than bulk clients')
   t.match(await handler(edgeRequest('GET', '/rules')), { status: 200 })
   t.same(urls(worker), ['GET /rules'])
+  const joined = new SharedPresence()
+  joined.join(undefined, true)
+  joined.join(new Presence())
+  const shared = { ...client, presence: joined }
+  t.match(await handler(edgeRequest('GET', '/rules', { client: shared })), { status: 200 }, 'a person waits too')
   t.equal(master.seen.length, 1)
   release()
   t.match(await Promise.all([first, queued]), [{ status: 200 }, { status: 200 }])
