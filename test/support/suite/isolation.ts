@@ -6,6 +6,7 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/process\.(chdir|umask|exit|emit)\(|process\.exitCode =/, 'changes the process'],
   [/process\.(on|once|prependListener)\((?!'exit')/, 'listens to events of the process'],
   [/from 'node:test'/, 'replaces timers'],
+  [/intercept\(performance/, 'replaces the clock of modules that it loads'],
   [/from '.*\/event-loop\.ts'|eventLoopUtilization|monitorEventLoopDelay/, 'measures turns of the event loop'],
   // CPU time that is measured around a part of a file is that of this file: a worker runs one at a time.
   [/process\.(memoryUsage|resourceUsage)|from 'node:v8'/, 'measures the process'],
