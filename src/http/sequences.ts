@@ -11,7 +11,10 @@ const BUSY_SHARE = 0.75
 /** Of the busy share. */
 const HALF_LIFE_MS = 10_000
 
-/** Requests of a party that need a node, of one kind, on one connection or to one collection, with pauses of less than `PAUSE_MS` since `since`. */
+/**
+ * Requests of a party that need a node: of one kind, on one connection, or for pages of one collection. Since `since`, their
+ * pauses were shorter than `PAUSE_MS`.
+ */
 interface Sequence {
   since: number
   /** At `since`: the part of the time that was no pause, as a moving average. */
