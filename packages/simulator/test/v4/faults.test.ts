@@ -53,12 +53,14 @@ t.test('calls to a node that is cut off hang and end in a timeout, other calls d
   const { sim, ask } = await startV4(t)
   const lost = agentOf(sim.world, 'worker-2')
   await sim.faults.set('worker-2', { cutOff: 1000 })
-  const started = performance.now()
+  // Started before the timer of the simulator, so it ends before that one.
+  let isOver = false
+  setTimeout(() => (isOver = true), 1000)
   const hanging = ask(`GET /syscheck/${lost}`)
   t.match(await ask('GET /agents?limit=1'), { status: 200 })
   t.match(await ask('GET /cluster/nodes'), { json: { data: { total_affected_items: 3 } } }, 'nobody has noticed yet')
   t.match(await hanging, { status: 500, json: { error: 3020 } })
-  t.ok(performance.now() - started >= 1000)
+  t.ok(isOver, 'after a second')
 })
 
 t.test('a search that is too long stops the executing process of its node until the API restarts', async (t) => {

@@ -165,9 +165,12 @@ export const proofs: readonly Proof[] = [
     after: true,
     isFinal: true,
     observe: async ({ edge }) => {
-      const begin = performance.now()
+      // A timer of the same length, started before: timers may end a little before a clock says so, but in this order.
+      let isOver = false
+      const timer = setTimeout(() => (isOver = true), 4000)
       await edge.edge.drain()
-      return performance.now() - begin >= 4000
+      clearTimeout(timer)
+      return isOver
     },
   },
   {
