@@ -12,7 +12,7 @@ import { checkTrace } from '../protocol/traces.ts'
 import { linkFaults } from './links.ts'
 import type { Counted } from './load.ts'
 import { IMPATIENT, ofSnapshots, planted, worstHourPlanted } from './planted.ts'
-import { describe, missingProofs, type Report, run } from './run.ts'
+import { describe, missingProofs, type Report, type RunOptions, run } from './run.ts'
 
 const parts = [
   'protocol',
@@ -29,7 +29,11 @@ const { values, refuse } = readOptions({
   purpose: `Checks the coherence protocol. Parts: ${parts.join(', ')}.`,
   options: {
     operations: { kind: 'number', meaning: 'reads and writes of each run (default 50000)' },
-    seconds: { kind: 'number', value: 'SECONDS', meaning: 'begin no operation after this time (default: no limit)' },
+    seconds: {
+      kind: 'number',
+      value: 'SECONDS',
+      meaning: 'end each run after this time instead, as soon as what proves it has happened',
+    },
     seed: { kind: 'number', meaning: 'seed of the random choices' },
     only: { kind: 'text', value: 'PART', meaning: 'run this part only' },
     beside: {
@@ -56,7 +60,7 @@ const failed: string[] = []
 const MIN_DERIVED = 0.05
 /** The same in the worst hour, of each way in which reads are served without a node or Redis. */
 const MIN_OF_EACH = { registers: 0.001, snapshots: 0.006 }
-/** A part goes on until what it is about has happened, for at most this many times its operations. */
+/** A part goes on until what it is about has happened, for at most this many times its operations or seconds. */
 const MAX_EXTENSION = 5
 /** Operations of a run that is recorded as a whole. */
 const MAX_TRACED = 5000
@@ -123,6 +127,17 @@ function proofOf(reads: 'registers' | 'snapshots', worstHour: boolean): Proof {
   return { name: 'reads are hits', holds: ({ hits }) => hits > 0 }
 }
 
+/** With --seconds, the time takes the place of the operations. It begins with the first answer. */
+function limitOf(until: (counted: Counted) => boolean): Pick<RunOptions, 'operations' | 'seconds' | 'until'> {
+  if (values.seconds === undefined) return { operations, until }
+  let begin: number | undefined
+  const isOver = () => {
+    begin ??= performance.now()
+    return performance.now() - begin >= seconds * 1000
+  }
+  return { operations: 0, seconds: seconds * MAX_EXTENSION, until: (counted) => isOver() && until(counted) }
+}
+
 async function checkProtocol(
   reads: 'registers' | 'snapshots',
   contracts: 'v3' | 'both' = 'v3',
@@ -130,7 +145,8 @@ async function checkProtocol(
 ): Promise<void> {
   const proof = proofOf(reads, worstHour)
   const until = (counted: Counted) => proof.holds(counted) || isExtended(counted)
-  const found = await run({ ...size, chaos: fault ?? true, beside, reads, contracts, worstHour, until })
+  const limit = limitOf(until)
+  const found = await run({ ...size, ...limit, chaos: fault ?? true, beside, reads, contracts, worstHour })
   printReport(found)
   const isRight = found.violations.length === 0 && found.wrongWrites.length === 0
   const name = `contracts: ${contracts}, reads of ${reads}${worstHour ? ', the worst hour' : ''}`

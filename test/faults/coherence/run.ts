@@ -17,7 +17,7 @@ export interface RunOptions {
   readonly seed: number
   /** Seconds after which no operation begins. */
   readonly seconds?: number
-  /** The run goes on after its number of operations until this holds, at most for `seconds`. */
+  /** After its number of operations, the run goes on until this holds, at most for `seconds`. */
   readonly until?: (counted: Counted) => boolean
   /** Default 3. */
   readonly replicas?: number
