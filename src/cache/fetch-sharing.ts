@@ -7,8 +7,11 @@ import { epochsText } from './stores/epochs.ts'
 
 /** Returns the work of one fetch, as all requests that share it see it. */
 export function workOf(context: ReadContext, run: (context: ReadContext) => Promise<FetchResult>, isStored: boolean) {
-  const { request } = context
+  const { request, target } = context
   const { flow } = request.client
+  // A late call of a joined read, and of its parts, is not sent twice: it would cost more than its price.
+  const isPart = request.deadline !== Number.POSITIVE_INFINITY
+  const isShared = isStored && !target.policy.isJoined && (!isPart || request.client.isShared === true)
   return {
     // The request that starts the fetch is charged for it, not for its parts, and a refresh is charged to none.
     onStart: () => request.cost.charge(),
@@ -16,6 +19,7 @@ export function workOf(context: ReadContext, run: (context: ReadContext) => Prom
       // One by one: to spread an object for each takes several times as long.
       const client: Mutable<RequestClient> = { signal }
       if (flow !== undefined) client.flow = flow
+      if (isShared) client.isShared = true
       // Others will use a snapshot, whatever becomes of the client whose request has led to it.
       if (presence !== undefined && request.extent !== 'allRows') client.presence = presence
       return run({ ...context, request: { ...request, client, cost: NO_COST } })

@@ -48,6 +48,8 @@ export interface NodeCall {
   readonly signal: CancelSignal
   /** Whether a client awaits the response. A call without one is dropped, unless it was sent. Absent: it is always awaited. */
   readonly presence?: ClientPresence
+  /** Several requests may share the response. */
+  readonly isShared?: true
   readonly requestId: string
   /** Decides which calls are sent first if the node is at its limit. `own`: a probe or a login, before those of clients. */
   readonly priority: Priority | 'own'

@@ -147,6 +147,8 @@ interface CallerSession {
 
 /** Those that wait for the response: a client, or several requests that share one fetch. */
 export interface RequestClient {
+  /** Other requests may join, and the read is no part of a joined one. */
+  readonly isShared?: true
   /** Absent: the request is work of the edge. To be read if it needs a node: such requests show who is bulk. */
   readonly flow?: ClientFlow
   /** Aborted when none of them waits any more. Made when it is first read: a cache hit needs none. */

@@ -118,6 +118,7 @@ export function createNodeCall(request: EdgeRequest, call: DialectCall): NodeCal
   if (passedOnTo !== undefined) made.passedOnTo = passedOnTo
   if (timeout !== undefined) made.timeout = timeout
   if (presence !== undefined) made.presence = presence
+  if (client.isShared) made.isShared = true
   if (flow !== undefined) made.flow = flow
   if (trace !== undefined) made.trace = trace
   if (credentials !== undefined) made.credentials = credentials

@@ -63,7 +63,7 @@ const MAX_LATE_MS = 120_000
  * Ends a call that hangs because of another node (`hangsAfter`) before its deadline. Records its end, and emits its event.
  *
  * A node works on a call after its client or edge has left. So a call that ends before its response (its deadline, a client that
- * has left) is late, and keeps its slot until the first of
+ * has left, the attempt of two that comes second) is late, and keeps its slot until the first of
  *
  * - the node has answered, or has ended the connection;
  * - `min(timeout, MAX_LATE_MS)` after its deadline, or after its end if it has no timeout;
@@ -94,6 +94,7 @@ class CallInSlot {
     const { call, read } = this.#queued
     const deadline = this.#hang ?? this.#queued.deadline
     const usualTime = limiter.expectedTime(call.endpoint)
+    call.onSlot?.(usualTime)
     const giveUp = () => {
       this.#isGivenUp = true
       deadline.expire()

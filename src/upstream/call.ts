@@ -20,6 +20,8 @@ export interface UpstreamCall extends NodeCall {
   readonly connection?: 'new'
   /** The call has a slot of the node. Its exchange goes on when the call has ended (`late`), as the slot does. */
   readonly hasSlot?: true
+  /** To be called when the call has a slot, with the usual milliseconds of such a call. */
+  readonly onSlot?: (usualTime: number) => void
   /** How many times the call was sent before. */
   readonly resend?: number
 }

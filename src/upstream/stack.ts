@@ -10,6 +10,7 @@ import { queue } from './call-in-slot.ts'
 import { DRAINED } from './drains.ts'
 import { isPassedOn } from './failure/passed-on-targets.ts'
 import { type Layer, reject, type StackParts, startQueueSpan } from './layer.ts'
+import { sendLateAgain } from './second-attempts.ts'
 
 /** `call`: for clients. `login`: for logins, and calls whose credentials the node checks. `probe`: past health and queue. */
 export type Stack = Readonly<Record<'call' | 'login' | 'probe', Send>>
@@ -17,7 +18,7 @@ export type Stack = Readonly<Record<'call' | 'login' | 'probe', Send>>
 export function createStack(parts: StackParts): Stack {
   const probe = compose([countCall(parts)], parts.transport.send)
   const login = compose([eject(parts), queue(parts), retryOnce(parts), traceAttempt], probe)
-  const call = compose([limitPassedOn(parts), useLayout(parts)], login)
+  const call = compose([sendLateAgain(parts), limitPassedOn(parts), useLayout(parts)], login)
   return { call, login, probe }
 }
 

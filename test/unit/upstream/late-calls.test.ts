@@ -235,6 +235,25 @@ t.test('a node that resets the connections works on none of the calls', async (t
   t.equal(work.most, LIMIT)
 })
 
+t.test('of two attempts, the one that comes second keeps its slot', async (t) => {
+  const { work, one, other } = await start(t)
+  const late = one.call(get('/twice', { ...PATIENT, isShared: true }))
+  await eventually(() => work.inProgress.size === 1)
+  const held = Array.from({ length: LIMIT - 2 }, (_, at) => other.call(get(`/held/${at}`, PATIENT)))
+  await eventually(() => work.inProgress.size === LIMIT, 20_000)
+  const later = Array.from({ length: LIMIT }, (_, at) => other.call(get(`/later/${at}`, PATIENT)))
+  const second = [...work.inProgress].filter(({ request }) => request.url === '/twice')[1]
+  if (second === undefined) throw new Error('there is no second attempt')
+  work.inProgress.delete(second)
+  answerOf(second.response)
+  t.match(await late, { ok: true })
+  await eventually(() => work.inProgress.size === LIMIT)
+  await sleep(SETTLED_MS)
+  t.equal(one.status()[0]?.inFlight, 1)
+  await answerAll(work, [...held, ...later])
+  t.equal(work.most, LIMIT)
+})
+
 t.test('a call that is never answered has its slot for as long again as its timeout', async (t) => {
   const { work, one, other } = await start(t)
   const began = performance.now()
