@@ -5,8 +5,9 @@ import { NOW, script } from './scripts.ts'
  * Replaces texts if they are those that the replica knows, each change in one step and apart from the others. A change
  * that was computed for another time, because the clock of Redis was not known, is not carried out.
  * KEYS: of all changes. ARGV: time of the replica, greatest deviation, then for each change the number of its keys, and for
- * each of them the known text, the new one and its lifetime. Texts are empty if there is none. Returns the time of
- * Redis, and for each change 1 (carried out), 0 (a key has another type), or the texts in Redis.
+ * each of them the known text, the new one and its lifetime. Texts are empty if there is none. A key of another
+ * type, which another program has written, is deleted. Returns the time of Redis, and for each change 1 (carried out), or the
+ * texts in Redis.
  */
 export const REPLACE_TEXTS = script(
   NOW,
@@ -15,11 +16,14 @@ local results = { now }
 local isOnTime = math.abs(now - ARGV[1]) <= tonumber(ARGV[2])
 local key, arg = 0, 3
 while arg <= #ARGV do
-  local count, texts, isSame, isText = tonumber(ARGV[arg]), {}, isOnTime, true
+  local count, texts, isSame = tonumber(ARGV[arg]), {}, isOnTime
   for each = 1, count do
     local text = redis.pcall('GET', KEYS[key + each]) or ''
+    if type(text) ~= 'string' then
+      redis.call('DEL', KEYS[key + each])
+      text = ''
+    end
     texts[each] = text
-    isText = isText and type(text) == 'string'
     isSame = isSame and text == ARGV[arg + 3 * each - 2]
   end
   if isSame then
@@ -32,7 +36,7 @@ while arg <= #ARGV do
       end
     end
   end
-  results[#results + 1] = isSame and 1 or isText and texts or 0
+  results[#results + 1] = isSame and 1 or texts
   key, arg = key + count, arg + 3 * count + 1
 end
 return results`,

@@ -12,7 +12,7 @@ import { REPLACE_TEXTS } from './counter-script.ts'
 import { redisKeys } from './options.ts'
 import type { RedisReplica } from './replica.ts'
 
-type ChangeReply = 0 | 1 | readonly string[]
+type ChangeReply = 1 | readonly string[]
 
 const MAX_CHANGES_PER_STEP = 64
 /** Another replica, closer to Redis, may change a count in each step. After this number of steps, this replica counts alone. */
@@ -137,7 +137,7 @@ export class SharedCounters implements Counters {
     }
     const [time, ...results] = reply.value
     this.#offset = time - elapsed()
-    const again = changes.filter((change, at) => this.#take(change, drafts[at] ?? new Map(), results[at] ?? 0))
+    const again = changes.filter((change, at) => this.#take(change, drafts[at] ?? new Map(), results[at] ?? 1))
     this.#queue.unshift(...again)
   }
 
@@ -146,15 +146,11 @@ export class SharedCounters implements Counters {
     if (result === 1) {
       this.#keep(drafts)
       change.resolve()
-    } else if (result === 0) {
-      void this.#replica.wrongTypes.check(change.names.map(redisKeys.access))
-      this.#applyAlone(change)
-    } else {
-      for (const [at, name] of change.names.entries()) this.#known.set(name, result[at] ?? '')
-      change.steps += 1
-      return true
+      return false
     }
-    return false
+    for (const [at, name] of change.names.entries()) this.#known.set(name, result[at] ?? '')
+    change.steps += 1
+    return true
   }
 
   #keep(drafts: Drafts): void {
