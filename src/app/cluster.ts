@@ -4,7 +4,6 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import type { ReloadableConfig } from '../config/reloadable.ts'
 import type { Config } from '../config/schema.ts'
-import { RedisDrains } from '../replicas/shared-drains.ts'
 import { createSharedSlots } from '../replicas/shared-slots.ts'
 import { warnOfUnusedDistribution } from '../upstream/distribution.ts'
 import {
@@ -67,7 +66,6 @@ export function connectCluster(base: ClusterBase, times: EdgeTimes['cluster']): 
       peers: () => shared.replicas.others() ?? [],
       onListRead: () => shared.replicas.publish(),
       slots: createSharedSlots(shared.replica),
-      shareDrains: (onChange) => new RedisDrains({ replica: shared.replica, onChange, log: toLog(log) }),
       counters: shared.counters,
     }),
   })

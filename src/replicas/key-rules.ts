@@ -35,5 +35,4 @@ export const KEY_RULES: Readonly<Record<keyof typeof redisKeys, readonly KeyRule
   ],
   descriptions: descriptions.map((key, at) => exactly(key, at === 0 ? 'zset' : 'hash', 'delete')),
   slots: [starting(redisKeys.slots(''), 'string', 'report')],
-  drains: [exactly(redisKeys.drains, 'string', 'report')],
 }

@@ -67,14 +67,12 @@ export const redisKeys = {
     `edge:i:{${group}}:rows`,
     `edge:i:{${group}}:hits`,
   ],
-  /** Counters (login attempts, requests, calls to nodes) and revocations. One hash tag: scripts use several of them. */
+  /** Counters (login attempts, requests, calls to nodes), drains and revocations. One hash tag: scripts use several of them. */
   access: (name: string) => `edge:{a}:${name}`,
   /** Sorted set of replicas by time of publication, hash of their descriptions. */
   descriptions: ['edge:{o}:told', 'edge:{o}:lines'],
   /** The slots of a node, by holder. */
   slots: (node: string) => `edge:s:${node}`,
-  /** The nodes that operators have drained. */
-  drains: 'edge:{d}:drains',
 }
 
 export const redisChannels = {
@@ -88,8 +86,6 @@ export const redisChannels = {
   replacements: 'edge:{e}:kept',
   /** New revocations: the id of the replica. */
   revocations: 'edge:{a}:revocations',
-  /** The drained nodes have changed. */
-  drains: 'edge:{d}:changed',
   /** Slots of nodes: who received one, and who waits for one. */
   slots: 'edge:{s}:slots',
 }

@@ -1,7 +1,8 @@
 /** Which nodes may be drained, and what a change makes of the drains. */
-import { type Drain, type DrainState, isReadable, nextState } from '../core/drains.ts'
+
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView, NodeInfo } from '../core/node-call.ts'
+import { type Drain, type DrainState, isReadable, nextState } from './drain-state.ts'
 
 export interface DrainRequest {
   readonly node: string

@@ -1,10 +1,11 @@
 /**
  * The nodes that an operator has drained for maintenance, and which ones may be drained. The edge sends them no calls, not
  * even probes: calls in flight finish, queued ones are rejected, and further ones fail at once, so that reads go to other
- * nodes where others can answer.
+ * nodes where others can answer. Replicas share the drains as one of the counters. Each reads them with its heartbeat, and uses
+ * those that it knows while Redis is unreachable. If Redis has lost them, or has older ones after a fail-over, it writes them back.
  */
 
-import { type Drain, type DrainState, NO_DRAINS, type SharedDrains } from '../core/drains.ts'
+import type { Counters } from '../core/counters.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { NodeCall, NodeFailure } from '../core/node-call.ts'
 import { notSent } from './call.ts'
@@ -16,6 +17,7 @@ import {
   type View,
   withoutEnded,
 } from './drain-rules.ts'
+import { type Drain, type DrainState, formatDrainState, NO_DRAINS, parseDrainState } from './drain-state.ts'
 import type { ClusterLog } from './options.ts'
 
 /** Seconds. Maintenance takes minutes. */
@@ -31,8 +33,9 @@ export function passedOnToDrained(call: NodeCall, drained: string): NodeFailure 
 
 interface DrainsOptions {
   readonly view: View
-  /** Makes the state of all replicas; `onChange` gets each newer one. Absent: replicas share nothing. */
-  readonly share: ((onChange: (state: DrainState) => void) => SharedDrains) | undefined
+  readonly counters: Pick<Counters, 'update' | 'onBeat'>
+  /** Whether a change applies to all replicas. */
+  readonly areShared: boolean
   readonly verifiesUsersAtMaster: boolean
   readonly log: ClusterLog
 }
@@ -48,26 +51,26 @@ interface DrainChange {
 /** Of several attempts to remove an ended drain while Redis is unreachable. It has no effect on calls by then. */
 const RETRY_MS = 2000
 
-/** Must be created before the replica starts. */
+const NAME = 'drains'
+/** A drain without an end stays until an operator ends it. Replicas that run write the drains back before they are forgotten. */
+const STORED_MS = 366 * 24 * 3_600_000
+
 export class Drains {
   readonly #options: DrainsOptions
-  readonly #shared: SharedDrains | undefined
   readonly #listeners: ((change: DrainChange) => void)[] = []
   readonly #endListeners: ((drain: Drain) => void)[] = []
   #state = NO_DRAINS
   readonly #drained = new Map<string, Drain>()
   /** The drains in effect, by node: at any time those of this moment. */
   readonly drained: DrainedNodes = this.#drained
+  readonly areShared: boolean
+  readonly #endReading: () => void
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: DrainsOptions) {
     this.#options = options
-    this.#shared = options.share?.((state) => this.#take(state))
-  }
-
-  /** Whether a change applies to all replicas. */
-  get areShared(): boolean {
-    return this.#shared !== undefined
+    this.areShared = options.areShared
+    this.#endReading = options.counters.onBeat(() => void this.start())
   }
 
   /** Calls `listener` after each change. */
@@ -98,22 +101,36 @@ export class Drains {
 
   /** Resolves when the drained nodes are known, or when Redis is unreachable. No node may be called before. */
   async start(): Promise<void> {
-    await this.#shared?.start()
+    await this.#update((state) => state).catch(() => undefined)
   }
 
   stop(): void {
     clearTimeout(this.#timer)
-    this.#shared?.stop()
+    this.#endReading()
   }
 
+  /** Changes the drains of all replicas. Rejects as `change` does, and with 941 if Redis is unreachable. */
   async #update(change: (state: DrainState) => DrainState): Promise<DrainState> {
-    const state = this.#shared === undefined ? change(this.#state) : await this.#shared.update(change)
-    if (state === undefined) throw new EdgeError(941)
-    if (this.#shared === undefined) this.#take(state)
-    return state
+    // A rule must not throw.
+    const changed = await this.#options.counters.update([NAME], (texts, { isShared }) => {
+      const stored = parseDrainState(texts.get(NAME))
+      const isOlder = stored === undefined || stored.revision < this.#state.revision
+      try {
+        if (!isShared) throw new EdgeError(941)
+        const state = change(isOlder ? this.#state : stored)
+        if (state !== stored && state !== NO_DRAINS) texts.set(NAME, formatDrainState(state), STORED_MS)
+        return { state }
+      } catch (error) {
+        return { error }
+      }
+    })
+    if ('error' in changed) throw changed.error
+    this.#take(changed.state)
+    return changed.state
   }
 
   #take(state: DrainState): void {
+    if (formatDrainState(state) === formatDrainState(this.#state)) return
     this.#state = state
     this.#apply()
   }

@@ -91,11 +91,17 @@ type Parts = ReturnType<typeof createParts>
 
 function createParts(options: ClusterOptions) {
   const settings = withDefaults(options)
-  const { log, clock, credentials, shareDrains, peers, contactTimes: times } = settings
+  const { log, clock, credentials, counters, peers, contactTimes: times } = settings
   const hasOwnCredentials = credentials.mode === 'service'
   const latestReleaseOf = (node: string) => view.releaseOf?.(node)
   const members = { nodes: () => inUse.topology.nodes, master: () => inUse.topology.master }
-  const drains = new Drains({ view: members, share: shareDrains, verifiesUsersAtMaster: !hasOwnCredentials, log })
+  const drains = new Drains({
+    view: members,
+    counters,
+    areShared: options.counters !== undefined,
+    verifiesUsersAtMaster: !hasOwnCredentials,
+    log,
+  })
   const { drained } = drains
   const passedOn = new PassedOnCalls({ ...settings, view: members, drained })
   const connected: ConnectedNodes = new ConnectedNodes(settings, {

@@ -2,10 +2,11 @@
  * The state of nodes for other rooms: for the cache, of those that a request would go to; for operators, whether each node
  * receives calls, and what the latest ones showed.
  */
-import type { Drain } from '../core/drains.ts'
+
 import type { ClusterView } from '../core/node-call.ts'
 import type { NodeStateName } from '../core/node-faults.ts'
 import { type EdgeRequest, nodeOf } from '../core/request.ts'
+import type { Drain } from './drain-state.ts'
 import type { Cluster, NodeStatus } from './index.ts'
 import type { ClusterKind, KindOf } from './kinds.ts'
 

@@ -5,12 +5,12 @@
 
 import type { HasEnded } from '../core/access.ts'
 import { type Counters, createCounters } from '../core/counters.ts'
-import type { Drain, DrainState, SharedDrains } from '../core/drains.ts'
 import type { LayoutChange, NodeCallEvent } from '../core/events.ts'
 import type { Layout, SharedSlots } from '../core/node-call.ts'
 import type { NodeFault } from '../core/node-faults.ts'
 import type { NodeLoad, PeerContact } from '../core/node-load.ts'
 import { systemClock } from '../core/timing.ts'
+import type { Drain } from './drain-state.ts'
 
 export interface NodeSetting {
   readonly name: string
@@ -144,13 +144,11 @@ export interface ClusterOptions {
   /** Called when an ejection of a node begins. */
   readonly onEject?: (node: string) => void
   readonly untracedTraceparent?: UntracedTraceparent
-  /** Makes the drained nodes of all replicas. Absent: replicas share nothing. */
-  readonly shareDrains?: (onChange: (state: DrainState) => void) => SharedDrains
   /** Returns what the other replicas report about their contact with the nodes. */
   readonly peers?: () => readonly PeerContact[]
   /** Absent: this process has the whole limit of each node. */
   readonly slots?: SharedSlots
-  /** Calls per minute to nodes, and failed logins at nodes. Absent: this process counts for itself. */
+  /** Calls per minute to nodes, failed logins at nodes, and drains. Absent: replicas share none of them. */
   readonly counters?: Counters
   /** Monotonic milliseconds. */
   readonly clock?: () => number

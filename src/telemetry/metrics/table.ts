@@ -7,7 +7,6 @@
  */
 
 import { CACHE_OUTCOMES, type LocalState, type RedisMemory, type SnapshotState } from '../../core/cache.ts'
-import type { Drain } from '../../core/drains.ts'
 import {
   type CacheEvent,
   type EventListeners,
@@ -61,8 +60,8 @@ interface NodeSample extends NodeLoad {
   /** Whether its queue has room, and it is not ejected for all calls. */
   readonly isAvailable: boolean
   readonly hangs?: boolean
-  /** An operator has drained it for maintenance. */
-  readonly drain?: Pick<Drain, 'at' | 'until'>
+  /** When an operator has drained it for maintenance, and until when; in milliseconds since 1970. */
+  readonly drain?: { readonly at: number; readonly until?: number }
 }
 
 interface Events {

@@ -41,7 +41,7 @@ t.test('a drain has a reason and ends by itself on all replicas', async (t) => {
     t.match(shorter.out, /^worker-1 is drained until 20\S+Z, OPS-124 \(all replicas\)$/m, shorter.err)
     const third = await start()
     for (const edge of [here, there, third]) await eventually(async () => (await stateOf(edge, 'worker-1')) === 'up')
-    await eventually(async () => !/worker-1/.test((await redis.client().get('edge:{d}:drains')) ?? ''))
+    await eventually(async () => !/worker-1/.test((await redis.client().get('edge:{a}:drains')) ?? ''))
     const records = () => [here, there, third].flatMap(drainRecords)
     await eventually(() => records().filter(({ query }) => (query as { end?: string })?.end === 'reached').length === 2)
     t.match(
@@ -66,7 +66,7 @@ t.test('a drain has a reason and ends by itself on all replicas', async (t) => {
     await redis.kill()
     for (const edge of [here, there]) await eventually(async () => (await stateOf(edge, 'worker-2')) === 'up')
     await redis.restart()
-    await eventually(async () => /"drains":\[\]/.test((await redis.client().get('edge:{d}:drains')) ?? ''))
+    await eventually(async () => /"drains":\[\]/.test((await redis.client().get('edge:{a}:drains')) ?? ''))
   })
 
   await t.test('mistakes get a clear sentence', async (t) => {

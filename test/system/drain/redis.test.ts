@@ -2,7 +2,7 @@ import t from 'tap'
 import { eventually } from '../../support/eventually.ts'
 import { drain, putBack, startReplicas, stateOf } from './replicas.ts'
 
-const KEY = 'edge:{d}:drains'
+const KEY = 'edge:{a}:drains'
 
 t.test('drained nodes outlive restarts, the loss of Redis and foreign values', async (t) => {
   const { simulator, redis, here, there, start } = await startReplicas(t)
@@ -33,7 +33,6 @@ t.test('drained nodes outlive restarts, the loss of Redis and foreign values', a
     await client.multi().del(KEY).lpush(KEY, 'another type').exec()
     await eventually(async () => /worker-1/.test(await client.get(KEY).then(String, () => '')))
     for (const edge of [here, there]) t.equal(await stateOf(edge, 'worker-1'), 'drained')
-    t.match(here.logged.join(''), 'the drained nodes in Redis are not valid')
   })
 
   await t.test('while Redis is down they stay drained, and a change is refused', async (t) => {

@@ -1,5 +1,4 @@
 import t from 'tap'
-import { formatDrainState, NO_DRAINS, parseDrainState } from '../../../src/core/drains.ts'
 import type { NodeInfo } from '../../../src/core/node-call.ts'
 import {
   type DrainRequest,
@@ -7,6 +6,7 @@ import {
   stateWithoutDrain,
   withoutEnded,
 } from '../../../src/upstream/drain-rules.ts'
+import { formatDrainState, NO_DRAINS, parseDrainState } from '../../../src/upstream/drain-state.ts'
 
 const node = (name: string, addressed = true): NodeInfo => {
   return { name, type: name === 'master' ? 'master' : 'worker', addressed }

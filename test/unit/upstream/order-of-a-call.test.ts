@@ -1,23 +1,25 @@
 /** The order of a call: of several steps that would reject it, the first one does. */
 import t from 'tap'
-import type { ClusterOptions } from '../../../src/upstream/index.ts'
+import { createCounters } from '../../../src/core/counters.ts'
+import type { Cluster } from '../../../src/upstream/index.ts'
 import { clusterOf, fakeNode, get } from './fake-node.ts'
 
 /** Drains of another replica. */
 function sharedDrains() {
-  let drain: (node: string) => void = () => undefined
-  const shareDrains: ClusterOptions['shareDrains'] = (onChange) => {
-    drain = (node) => onChange({ revision: 1, drains: [{ node, by: 'ann', at: 0 }] })
-    return { update: async () => undefined, start: async () => undefined, stop: () => undefined }
+  const counters = createCounters(() => performance.now())
+  const drain = async (cluster: Pick<Cluster, 'drains'>, node: string) => {
+    const text = JSON.stringify({ revision: 1, drains: [{ node, by: 'ann', at: 0 }] })
+    await counters.update(['drains'], (texts) => texts.set('drains', text, 60_000))
+    await cluster.drains.start()
   }
-  return { shareDrains, drain: (node: string) => drain(node) }
+  return { counters, drain }
 }
 
 t.test('calls that are passed on, before the layout, before the state of the asked node', async (t) => {
   const node = await fakeNode(t, () => undefined)
-  const { shareDrains, drain } = sharedDrains()
-  const cluster = clusterOf(t, node.url, { layout: 'auto', shareDrains })
-  drain('w1')
+  const { counters, drain } = sharedDrains()
+  const cluster = clusterOf(t, node.url, { layout: 'auto', counters })
+  await drain(cluster, 'w1')
   t.match(await cluster.call(get('/x', { passedOnTo: { node: 'w1' } })), {
     fault: 'drained',
     reason: 'otherDrained',
@@ -30,12 +32,12 @@ t.test('drained, before ejected, before queued', async (t) => {
   const node = await fakeNode(t, ({ socket }) => socket.destroy())
   const limits = { inFlight: 1, queue: 0 }
   const ejection = { failures: 1, refusals: 1, baseTime: 60_000, maxTime: 60_000, maxOutageTime: 60_000 }
-  const { shareDrains, drain } = sharedDrains()
-  const cluster = clusterOf(t, node.url, { limits, ejection, shareDrains })
+  const { counters, drain } = sharedDrains()
+  const cluster = clusterOf(t, node.url, { limits, ejection, counters })
   const failing = cluster.call(get('/fails'))
   t.match(await cluster.call(get('/second')), { fault: 'overloaded' }, 'the queue is full')
   await failing
   t.match(await cluster.call(get('/ejected')), { fault: 'ejected' })
-  drain('master')
+  await drain(cluster, 'master')
   t.match(await cluster.call(get('/drained')), { fault: 'drained' })
 })

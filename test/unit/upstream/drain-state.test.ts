@@ -1,5 +1,5 @@
 import t from 'tap'
-import { formatDrainState, nextState, parseDrainState } from '../../../src/core/drains.ts'
+import { formatDrainState, nextState, parseDrainState } from '../../../src/upstream/drain-state.ts'
 
 /** The greatest time of a `Date`. */
 const MAX_TIME_MS = 8.64e15

@@ -1,8 +1,7 @@
 /**
- * Nodes that an operator has drained for maintenance, as replicas share them: the form of the state, which other programs
- * with access to the same Redis may have overwritten.
+ * The text of the drains that replicas share. Other programs with access to the same Redis may have overwritten it.
  */
-import { ownField, parseJson } from './values.ts'
+import { ownField, parseJson } from '../core/values.ts'
 
 /** A node that receives no calls until the drain ends, or an operator puts it back. */
 export interface Drain {
@@ -23,22 +22,10 @@ export interface DrainState {
   readonly drains: readonly Drain[]
 }
 
-/** The state of all replicas. */
-export interface SharedDrains {
-  /**
-   * Replaces the state by the result of `change`, which gets the present state of all replicas and may throw. Returns the
-   * new state; `undefined`: Redis is unreachable, and nothing was changed.
-   */
-  update(change: (state: DrainState) => DrainState): Promise<DrainState | undefined>
-  /** Starts the replica and reads the state. Resolves at the latest after `bulkTimeout` if Redis is unreachable. */
-  start(): Promise<void>
-  stop(): void
-}
-
 export const NO_DRAINS: DrainState = { revision: 0, drains: [] }
 
-/** A state is read by each replica every two seconds, so it is short. */
-export const MAX_DRAIN_STATE_BYTES = 65_536
+/** A state is compared with each heartbeat, so it is short. */
+const MAX_DRAIN_STATE_BYTES = 65_536
 const MAX_DRAINS = 256
 const MAX_NAME_CHARS = 255
 /** The greatest time of a `Date`. */
