@@ -51,10 +51,7 @@ export async function buildBase(
   events.on({ nodeCall: audit.onNodeCall })
   if (config.cache.trial) events.on({ cache: createTrialLog(log) })
   const traces = await buildTraces(settings, log, spanDelay)
-  const storeStatus = createStoreStatus(
-    () => replica?.contact.failure,
-    () => replica?.wrongTypes.keys ?? [],
-  )
+  const storeStatus = createStoreStatus(() => replica?.contact.failure)
   const onStoreEvent: OnStoreEvent = (event, error) => {
     const reason = storeStatus.record(event, error)
     emit.storeEvent(event)

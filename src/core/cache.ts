@@ -133,7 +133,7 @@ export interface CacheStoreState {
 
 /** What is wrong with Redis, and what to do. */
 export interface RedisFault {
-  readonly reason: 'redisUnreachable' | 'redisSlow' | 'redisFull' | 'redisWrongType'
+  readonly reason: 'redisUnreachable' | 'redisSlow' | 'redisFull'
   readonly detail: string
 }
 

@@ -97,8 +97,7 @@ export const redisChannels = {
  * a gap in the sequence, a flush or a fail-over · `unfencedWrite`: a write was acknowledged or forwarded although Redis
  * has not recorded its invalidation, as `cache.writesWithoutRedis` allows · `unconfirmed`: Redis has not confirmed a
  * change in time, so a write was refused, answered as unconfirmed or put at risk, or a purge is pending · `unacknowledged`: a replica did not acknowledge an invalidation within its lease ·
- * `replayed`: pending invalidations were sent · `repaired`: a key of the cache held a value of another type and was deleted ·
- * `wrongType`: another key holds one.
+ * `replayed`: pending invalidations were sent · `repaired`: a key held a value of another type and was deleted.
  */
 export const STORE_EVENTS = [
   'timeout',
@@ -113,7 +112,6 @@ export const STORE_EVENTS = [
   'unacknowledged',
   'replayed',
   'repaired',
-  'wrongType',
 ] as const
 export type StoreEvent = (typeof STORE_EVENTS)[number]
 

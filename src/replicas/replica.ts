@@ -85,8 +85,6 @@ export class RedisReplica {
   readonly contact: RedisContact
   readonly heartbeat: Heartbeat
   readonly turnEnd = new TurnEnd()
-  /** Repairs or reports keys that another program has replaced. */
-  readonly wrongTypes: WrongTypes
   readonly #subscriber: RedisConnection
   readonly #listeners = new Map<string, ((message: string) => void)[]>()
   #started: Promise<void> | undefined
@@ -96,7 +94,7 @@ export class RedisReplica {
     const onEvent = options.onEvent ?? (() => {})
     this.times = times
     this.elapsed = options.elapsed ?? (() => performance.now())
-    const onError = (error: unknown) => this.wrongTypes.take(error)
+    const onError = (error: unknown) => void wrongTypes.repair(error)
     const connect = () => new RedisConnection(options.redis, times, options.onStep, onError, this.turnEnd)
     this.commands = connect()
     this.bodies = connect()
@@ -111,8 +109,7 @@ export class RedisReplica {
       elapsed,
       onSilence: () => this.#subscriber.reconnect(),
     })
-    this.wrongTypes = new WrongTypes({ connection, timeout: times.bulkTimeout, elapsed, onEvent })
-    this.heartbeat.onBeat(() => this.wrongTypes.recheck())
+    const wrongTypes = new WrongTypes({ connection, timeout: times.bulkTimeout, elapsed, onEvent })
   }
 
   /** Calls `listener` with each message of a channel. Must be called before `start`: no message may be missed. */

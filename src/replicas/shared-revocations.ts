@@ -18,7 +18,7 @@ import { script } from './scripts.ts'
  * moment never goes back. One that the order lacks is written again although its fact is known: an earlier run may have
  * ended in between, or an administrator has deleted one of the keys. All keys are read before the first is written. Up to 64 expired ones are
  * removed with each call: the keys have no time to live, since Redis must not evict a revocation.
- * KEYS: revoked, facts, ends. ARGV: channel, id of the replica, then for each revocation key, moment, end.
+ * KEYS: revoked, facts, ends, born (if one has another type, all are deleted, and replicas write again what they know). ARGV: channel, id of the replica, then for each revocation key, moment, end.
  */
 const WRITE_REVOCATIONS = script(`
 local time = redis.call('TIME')
@@ -76,7 +76,7 @@ return { born, revoked }`)
 
 const KEYS = {
   read: ['revoked', 'facts', 'born'].map(redisKeys.access),
-  write: ['revoked', 'facts', 'ends'].map(redisKeys.access),
+  write: ['revoked', 'facts', 'ends', 'born'].map(redisKeys.access),
 }
 const MAX_BATCH = 64
 const PENDING = 'redis is unreachable: revoked tokens are still valid at other replicas'

@@ -121,11 +121,8 @@ export interface HeartbeatFailure {
 /** Redis counts as full this long after it has refused to store a response. */
 const FULL_MS = 60_000
 
-/**
- * What is wrong with Redis. `failure` returns why reads do not use Redis, `wrongTypeKeys` the keys that another program has
- * replaced.
- */
-export function createStoreStatus(failure: () => HeartbeatFailure | undefined, wrongTypeKeys: () => readonly string[]) {
+/** What is wrong with Redis. `failure` returns why reads do not use Redis. */
+export function createStoreStatus(failure: () => HeartbeatFailure | undefined) {
   let unreachable = false
   let fullAt = Number.NEGATIVE_INFINITY
   return {
@@ -134,26 +131,15 @@ export function createStoreStatus(failure: () => HeartbeatFailure | undefined, w
       if (event === 'unreachable' || event === 'slow') unreachable = true
       if (event === 'reachable') unreachable = false
       if (event === 'full') fullAt = performance.now()
-      const isKey = event === 'repaired' || event === 'wrongType'
-      return isKey ? error : error && describeStoreFailure(error)
+      return event === 'repaired' ? error : error && describeStoreFailure(error)
     },
     /** `unreachable`: reads do not use Redis. `faults`: what is wrong now, and what to do. */
     current() {
       const isFull = performance.now() - fullAt < FULL_MS
-      const faults = [
-        ...(unreachable ? [outageOf(failure())] : []),
-        ...(isFull ? [faultOf('redisFull', 'OOM')] : []),
-        ...wrongTypesOf(wrongTypeKeys()),
-      ]
+      const faults = [...(unreachable ? [outageOf(failure())] : []), ...(isFull ? [faultOf('redisFull', 'OOM')] : [])]
       return { unreachable, faults }
     },
   }
-}
-
-function wrongTypesOf(keys: readonly string[]): RedisFault[] {
-  if (keys.length === 0) return []
-  const detail = `keys in Redis that another program has replaced: ${keys.join(', ')}; delete them with UNLINK, and let only the edge write keys under edge:`
-  return [{ reason: 'redisWrongType', detail }]
 }
 
 function outageOf(failure: HeartbeatFailure | undefined): RedisFault {

@@ -22,7 +22,6 @@ export const PROBLEM_KINDS = [
   'redisUnreachable',
   'redisSlow',
   'redisFull',
-  'redisWrongType',
   'redisNearlyFull',
   'certificateEnds',
   'configurationNotReloaded',

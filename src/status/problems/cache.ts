@@ -20,11 +20,6 @@ const REDIS_PROBLEMS = {
   },
   redisSlow: { severity: 'error', summary: 'Redis is slow', detail: 'All reads go to the nodes, and writes wait.' },
   redisFull: { severity: 'warning', summary: 'Redis is full', detail: 'Responses are not stored.' },
-  redisWrongType: {
-    severity: 'warning',
-    summary: 'Keys in Redis were replaced',
-    detail: 'Replicas do without the data of these keys.',
-  },
 } as const
 
 /** Share of `maxmemory` from which a Redis that evicts nothing counts as nearly full. */

@@ -1,8 +1,9 @@
-/** Each kind of key, replaced by each other type of value: keys of the cache are repaired, all others are reported. */
+/** Each key of the edge, replaced by each other type of value: the edge deletes it, and goes on. */
 import t from 'tap'
-import { KEY_RULES } from '../../../src/replicas/key-rules.ts'
+import { systemClock } from '../../../src/core/timing.ts'
 import { redisKeys, type StoreEvent } from '../../../src/replicas/options.ts'
 import { RedisReplica } from '../../../src/replicas/replica.ts'
+import { createSharedRevocations } from '../../../src/replicas/shared-revocations.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'
 
@@ -10,13 +11,25 @@ const server = await startRedis()
 t.teardown(() => server.close())
 const client = server.client()
 
-const ACCESS = ['revoked', 'facts', 'ends', 'born', 'blocks', 'edge', 'pair:x', 'window:1:x', 'failed:n', 'permits:n']
+const { access } = redisKeys
 
-/** The names of all keys of a kind, for one name where the kind has several. */
-function keysOf(kind: keyof typeof redisKeys): readonly string[] {
-  if (kind === 'access') return ACCESS.map(redisKeys.access)
-  const value = redisKeys[kind]
-  return [typeof value === 'function' ? value('x') : value].flat()
+/** Keys of each kind, and their types. */
+const keys: Readonly<Record<keyof typeof redisKeys, readonly (readonly [key: string, type: string])[]>> = {
+  epochs: [[redisKeys.epochs, 'hash']],
+  entry: [[redisKeys.entry('x'), 'string']],
+  part: [[redisKeys.part('x'), 'string']],
+  lock: [[redisKeys.lock('x'), 'string']],
+  groups: [[redisKeys.groups, 'set']],
+  index: redisKeys.index('x').map((key, at) => [key, at === 0 ? 'zset' : 'hash']),
+  access: [
+    [access('revoked'), 'zset'],
+    [access('facts'), 'hash'],
+    [access('ends'), 'zset'],
+    [access('born'), 'string'],
+    [access('pair:x'), 'string'],
+  ],
+  descriptions: redisKeys.descriptions.map((key, at) => [key, at === 0 ? 'zset' : 'hash']),
+  slots: [[redisKeys.slots('x'), 'string']],
 }
 
 /** For each type the command that writes a value, with its arguments after the key. */
@@ -47,37 +60,43 @@ for (const kind of Object.keys(redisKeys) as (keyof typeof redisKeys)[]) {
     })
     t.teardown(() => replica.close())
     await replica.start()
-    for (const key of keysOf(kind)) {
-      const rule = KEY_RULES[kind].find(({ matches }) => matches(key))
-      if (rule === undefined) return t.fail(`no rule for ${key}`)
+    for (const [key, right] of keys[kind]) {
       for (const [type, [command, ...args]] of Object.entries(writes)) {
-        if (type === rule.type) continue
-        events.length = 0
+        if (type === right) continue
         // In one step: a heartbeat would create the hash of epochs in between.
         const commands = [
           ['del', key],
           [command, key, ...args],
         ]
         await client.multi(commands).exec()
-        const replies = await Promise.all(Array.from({ length: 5 }, () => use(replica, key, rule.type)))
+        const replies = await Promise.all(Array.from({ length: 5 }, () => use(replica, key, right)))
         t.ok(replies.length === 5, `${key} as ${type}: every command ends`)
-        if (rule.repair === 'delete') {
-          await eventually(async () => (await client.type(key)) !== type)
-          t.ok((await use(replica, key, rule.type)).ok, `${key} as ${type}: repaired`)
-          t.notOk(replica.wrongTypes.keys.includes(key))
-          continue
-        }
-        await eventually(() => replica.wrongTypes.keys.includes(key))
-        await use(replica, key, rule.type)
-        t.equal(await client.type(key), type, `${key} as ${type}: left alone`)
-        const named = events.filter(([event, reason]) => event === 'wrongType' && reason === key)
-        t.equal(named.length, 1, 'reported once')
-        await client.del(key)
-        await eventually(() => !replica.wrongTypes.keys.includes(key))
+        await eventually(async () => (await client.type(key)) !== type)
+        t.ok((await use(replica, key, right)).ok, `${key} as ${type}: repaired`)
       }
     }
+    t.equal(events.filter(([event]) => event === 'repaired').length, 1, 'one incident, one event')
   })
 }
+
+t.test('revocations that another program has replaced are written again', async (t) => {
+  for (const key of ['revoked', 'facts', 'ends', 'born'].map(access)) {
+    await client.flushall()
+    const replica = new RedisReplica({
+      redis: { url: server.url },
+      times: { commandTimeout: 5000, heartbeatInterval: 20 },
+    })
+    const list = createSharedRevocations({ replica, clock: systemClock, log: () => undefined })
+    t.teardown(() => replica.close())
+    await list.start()
+    const until = Date.now() + 60_000
+    t.ok(await list.revoke('edge', 'one', until))
+    await client.multi().del(key).lpush(key, 'x').exec()
+    await eventually(() => list.revoke('edge', 'two', until))
+    await eventually(async () => (await client.hlen(access('facts')).catch(() => 0)) === 2)
+    t.equal(await client.zcard(access('revoked')), 2, key)
+  }
+})
 
 t.test('a key that is no key of the edge is left alone', async (t) => {
   const replica = new RedisReplica({ redis: { url: server.url }, times: { commandTimeout: 5000 } })
