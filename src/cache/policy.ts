@@ -79,12 +79,12 @@ function compile(record: Endpoint): CompiledPolicy | string {
 /** A response of several nodes is joined from stored parts of theirs. */
 function rowsOf(
   { query, target }: Endpoint,
-  { snapshot, storedRows = 'pages', tags }: StoringPolicy,
+  { snapshot, storedRows, tags }: StoringPolicy,
 ): Pick<CompiledPolicy, 'snapshot' | 'rows'> | undefined {
   if (tags.some(dependsOnQuery)) return undefined
   if (snapshot !== undefined) return { snapshot, rows: snapshot }
   const isPaged = ['offset', 'limit'].every((name) => Object.hasOwn(query, name)) && target.kind !== 'severalNodes'
-  return isPaged && storedRows !== 'none' ? { rows: storedRows } : undefined
+  return isPaged && storedRows !== 'none' ? { rows: storedRows ?? 'pages' } : undefined
 }
 
 /** A snapshot has the tags of all its queries. */

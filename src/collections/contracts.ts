@@ -1,11 +1,11 @@
 /** What differs between the two contracts in requests and responses for collections. */
-import type { Collection, Contract, PageRows, V4Rows } from '../contracts/endpoint.ts'
+import type { Collection, Contract, V4Rows } from '../contracts/endpoint.ts'
 import { ownEntry } from '../core/values.ts'
 import { isComputable } from './computable.ts'
 import { type Condition, conditionsOf, parseQuery } from './grammar.ts'
 import { parseSort } from './order.ts'
 import { type CollectionRequest, parseCollectionRequest } from './request.ts'
-import { type FieldKind, pageSources, type Source, sources } from './sources.ts'
+import { type FieldKind, pages, type Source, sources } from './sources.ts'
 import { v4Sources } from './v4-sources.ts'
 
 interface CollectionContract {
@@ -21,13 +21,13 @@ interface CollectionContract {
   isComputable(request: CollectionRequest, source: Source): boolean
 }
 
-const v3Sources: Readonly<Record<Collection | PageRows, Source>> = { ...pageSources, ...sources }
+const v3Sources: Readonly<Record<Collection | 'pages', Source>> = { pages, ...sources }
 
 const v3: CollectionContract = {
   rowsName: 'items',
   totalName: 'totalItems',
   framedByNode: false,
-  sourceOf: (rows) => v3Sources[rows as Collection | PageRows],
+  sourceOf: (rows) => v3Sources[rows as Collection | 'pages'],
   parse: parseCollectionRequest,
   isComputable,
 }

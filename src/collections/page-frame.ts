@@ -8,8 +8,6 @@ export interface PageFrame {
   readonly between: string
   readonly beforeTotal: string
   readonly after: string
-  /** The total, if it counts something else than the rows. */
-  readonly total?: number
 }
 
 /** As the edge writes it; `others` are further members of `data`. */
@@ -26,8 +24,8 @@ export function frameOf(others: Readonly<Record<string, unknown>> = {}): PageFra
 /** Returns the body of a collection response. The chunks have the text between rows already. */
 export async function createCollectionBody(
   { chunks, total }: { readonly chunks: readonly Buffer[]; readonly total: number },
-  { before, beforeTotal, after, total: shown = total }: PageFrame = frameOf(),
+  { before, beforeTotal, after }: PageFrame = frameOf(),
 ): Promise<Buffer> {
   // Not of the pool: the store copies views of a larger buffer, and the compressed forms of a body belong to its buffer.
-  return concatOwn([Buffer.from(before), ...chunks, Buffer.from(beforeTotal + shown + after)])
+  return concatOwn([Buffer.from(before), ...chunks, Buffer.from(beforeTotal + total + after)])
 }

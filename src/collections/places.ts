@@ -32,18 +32,6 @@ export function allPlaces(found: FoundRows): number[] {
   return placesOf(found, { offset: 0, limit: found.length })
 }
 
-/** Returns the page of each agent, in the natural order of the rows. */
-export function placesOfEachAgent({ values, codes }: Column, { offset, limit }: PageWindow): number[] {
-  const seen = new Uint32Array(values.length)
-  const rows: number[] = []
-  for (const [row, code] of codes.entries()) {
-    const at = seen[code] ?? 0
-    seen[code] = at + 1
-    if (at >= offset && at < offset + limit) rows.push(row)
-  }
-  return rows
-}
-
 /** Returns the first of the rows with each value of a column. Rows without a value, or with an empty one, are left out. */
 export function firstOfValues(rows: readonly number[], { values, codes }: Column): number[] {
   const seen = new Set<unknown>([undefined, ''])

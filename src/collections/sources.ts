@@ -3,7 +3,7 @@
  * kinds, default sort and filters. One algorithm (collect.ts) serves all of them.
  * Over 200 lines: a table of collections.
  */
-import type { Collection, PageRows } from '../contracts/endpoint.ts'
+import type { Collection } from '../contracts/endpoint.ts'
 import {
   ciscatFields,
   fieldsOf,
@@ -67,10 +67,6 @@ interface CommonSource {
   readonly hasDistinctValues?: true
   /** Only pages are computed, of rows that were selected in the same way. */
   readonly pagesOnly?: true
-  /** Offset and limit count the rows of each agent. */
-  readonly cutsEachAgent?: true
-  /** A row belongs to several agents, which the total of a response counts. */
-  readonly countsAgents?: true
   /** The manager searches what the rows do not show, or it is not known what it searches. */
   readonly noSearch?: true
   /**
@@ -212,14 +208,8 @@ const agents: DatabaseSource = {
   },
 }
 
-const pages = { engine: 'array', pagesOnly: true } as const
-
 /** Of collections whose rows the edge does not filter or sort. */
-export const pageSources: Readonly<Record<PageRows, ArraySource>> = {
-  pages,
-  agentPages: { ...pages, cutsEachAgent: true },
-  agentCounts: { ...pages, countsAgents: true },
-}
+export const pages: ArraySource = { engine: 'array', pagesOnly: true }
 
 export const sources = {
   agents,

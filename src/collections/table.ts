@@ -7,7 +7,7 @@ import { waitForTurn } from '../core/turns.ts'
 import { compilePredicates } from './collect.ts'
 import { type Column, columnOf, matchesOf, type Ranks, rankValues, sortByRank } from './columns.ts'
 import { parseSorting, type SortField, type Sorting, sortedValue } from './order.ts'
-import { allPlaces, firstOfValues, placesOf, placesOfEachAgent } from './places.ts'
+import { allPlaces, firstOfValues, placesOf } from './places.ts'
 import { countTests, type Predicate } from './predicate.ts'
 import { CollectionError, type CollectionRequest, parsePage } from './request.ts'
 import type { Source } from './sources.ts'
@@ -91,8 +91,6 @@ export class Table {
       const different = firstOfValues(allPlaces(found), this.columnOf(request.select ?? ''))
       return { rows: different.slice(offset, offset + limit), totalItems: different.length }
     }
-    if (this.#source.cutsEachAgent)
-      return { rows: placesOfEachAgent(this.columnOf('agent_id'), { offset, limit }), totalItems: total }
     if (!cutsFirst) return { rows: placesOf(found, { offset, limit }), totalItems: total }
     const rows = allPlaces(found)
       .filter((row) => row >= offset)

@@ -11,7 +11,7 @@ import {
   type Filter,
   numbers,
   ofKind,
-  pageSources,
+  pages,
   type Source,
   sources,
   texts,
@@ -37,7 +37,7 @@ function inventory(fields: InventoryFields, filters: readonly string[]): Databas
 const { status: _, compliance: __, rules: ___, ...scaCheckFields } = sources.scaChecks.fields
 
 const described: Readonly<Record<V4Rows, Source>> = {
-  ...pageSources,
+  pages,
   agents: {
     engine: 'database',
     fields: {

@@ -260,27 +260,21 @@ export interface StoringPolicy {
   readonly snapshot?: SnapshotCollection | V4Rows
   /**
    * The kind of rows of a collection without snapshots, of which responses are computed from a stored one that has all of them,
-   * while no node answers. Default: `pages`. `none`: not even pages are.
+   * while no node answers. Default: `pages`. `none`: not even pages are, because the total counts something else than rows.
    */
-  readonly storedRows?: Collection | PageRows | 'none'
+  readonly storedRows?: Collection | 'none'
 }
-
-/**
- * Rows of which nothing but pages is computed. `agentPages`: offset and limit count the rows of each agent. `agentCounts`:
- * the total counts agents, and a row belongs to several of them.
- */
-export type PageRows = 'pages' | 'agentPages' | 'agentCounts'
 
 /** The collections that snapshots are built of. */
 export type SnapshotCollection = Exclude<Collection, 'lists' | 'logs' | 'scaChecks'>
 
 /**
  * The collections of the v4 contract that snapshots are built of; `collections/v4-sources.ts` defines how the rows of each
- * are filtered and sorted.
+ * are filtered and sorted. `pages`: rows of which nothing but pages is computed.
  */
 export type V4Rows =
   | InventoryKind
-  | PageRows
+  | 'pages'
   | 'agents'
   | 'groups'
   | 'groupFiles'

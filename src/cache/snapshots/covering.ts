@@ -117,7 +117,7 @@ async function snapshotOfCovering(
     if (target.policy.isJoined && !WHOLE_JOINED.test(stored.body.toString('latin1', stored.body.length - END_BYTES)))
       return undefined
     const { maxRows, maxBytes } = settings().snapshots
-    const limits = { maxRows, maxBytes, rowsPerCall: maxRows, countsAgents: source.countsAgents === true }
+    const limits = { maxRows, maxBytes, rowsPerCall: maxRows }
     const collection = await readCollection(() => stored, request, limits).catch(noRows)
     const ms = storageLifetime(response) - age
     const how = { ms, replaced: undefined, isShared: false, id: response.etag }

@@ -30,10 +30,7 @@ const LONG_NUMBER = /[:[,] ?-?\d{16}/
 /** The longest text that the pattern matches, but one: a match may begin at the end of a part. */
 const OVERLAP = 18
 
-interface CollectionLimits extends SnapshotLimits, Pick<NodeReads, 'rowsPerCall'> {
-  /** The total of the only page counts agents. */
-  readonly countsAgents?: boolean
-}
+type CollectionLimits = SnapshotLimits & Pick<NodeReads, 'rowsPerCall'>
 
 /**
  * Calls the nodes for one page after the other. `check` receives the number of rows after the first page, and throws if
@@ -43,7 +40,7 @@ interface CollectionLimits extends SnapshotLimits, Pick<NodeReads, 'rowsPerCall'
 export async function readCollection(
   next: Handler<EdgeRead>,
   request: EdgeRead,
-  { maxRows, maxBytes, rowsPerCall, countsAgents }: CollectionLimits,
+  { maxRows, maxBytes, rowsPerCall }: CollectionLimits,
   check: (total: number) => void = () => {},
 ): Promise<CollectionRows & Pick<SnapshotHead, 'frame'> & { readonly age: number }> {
   let read = 0
@@ -57,11 +54,10 @@ export async function readCollection(
     // The rows are stored once, as a snapshot.
     const page = await readPage(next, { ...request, extent: 'whole', reuse: 'noStore', query })
     if (read === 0) {
-      total = countsAgents ? countRows(page) : page.total
+      total = page.total
       if (total > maxRows) throw new SnapshotRefusedError('tooManyRows', `it has ${total} rows, more than ${maxRows}`)
       check(total)
-      if (countsAgents) frame = { ...frameAround(page), total: page.total }
-      else if (collectionContracts[request.endpoint.contract].framedByNode) frame = frameAround(page)
+      if (collectionContracts[request.endpoint.contract].framedByNode) frame = frameAround(page)
     } else if (page.total !== total) throw new SnapshotRefusedError('changed', 'its total changed between two pages')
     if (countRows(page) !== Math.min(rowsPerCall, total - read)) {
       throw new SnapshotRefusedError('changed', 'a page has another number of rows than its total demands')

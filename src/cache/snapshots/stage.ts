@@ -22,7 +22,7 @@ import { needsAllRows, rowSourceOf, selectsAllRows } from './derivation.ts'
 import { parseHead } from './head.ts'
 import { SnapshotRefusedError } from './read-collection.ts'
 import { SnapshotDemands } from './snapshot-demands.ts'
-import { countListed, isWhole, totalOf } from './whole-pages.ts'
+import { isWhole, totalOf } from './whole-pages.ts'
 
 export class Snapshots {
   readonly #ports: SnapshotPorts
@@ -156,10 +156,7 @@ export class Snapshots {
     if (total === undefined) return response
     if (hasSnapshots) this.#demands.noteWhole(target.key, total)
     const { ttl, outage = 0 } = this.#ports.lifetimesOf(target.policy.group, target.policy.name)
-    if (outage === 0) return response
-    const { countsAgents, cutsEachAgent } = derivation.source
-    const rows = countsAgents || cutsEachAgent ? await countListed(response.body, request) : undefined
-    if (isWhole(derivation, windowOf(request), { total, rows })) this.#covering.note(derivable, ttl + outage)
+    if (outage > 0 && isWhole(derivation, windowOf(request), total)) this.#covering.note(derivable, ttl + outage)
     return response
   }
 }

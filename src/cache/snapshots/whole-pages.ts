@@ -2,7 +2,6 @@
 import { collectionContracts } from '../../collections/contracts.ts'
 import type { PageWindow } from '../../collections/request.ts'
 import type { Source } from '../../collections/sources.ts'
-import { findListInTurns } from '../../core/envelope.ts'
 import type { EdgeRead } from '../../core/request.ts'
 import type { Derivation } from './derivation.ts'
 
@@ -11,22 +10,14 @@ export function countsPage(source: Source): boolean {
   return source.engine === 'array' && source.offsetFirst === true
 }
 
-/** Whether a page has all rows of its collection. `total`: the total in the response. `rows`: the number of its rows, if that may differ. */
+/** Whether a page has all rows of its collection. `total`: the total in the response. */
 export function isWhole(
   { source, collection: { select } }: Derivation,
   { offset, limit }: PageWindow,
-  { total, rows }: { readonly total: number; readonly rows: number | undefined },
+  total: number,
 ): boolean {
   if (offset !== 0 || select !== undefined) return false
-  if (source.cutsEachAgent) return rows === total
-  return countsPage(source) || source.countsAgents ? (rows ?? total) < limit : total <= limit
-}
-
-/** Returns the number of rows in the text of a collection. */
-export async function countListed(body: Buffer, { endpoint: { contract } }: EdgeRead): Promise<number | undefined> {
-  const { rowsName, totalName } = collectionContracts[contract]
-  const list = await findListInTurns(body, rowsName, totalName)
-  return list && list.rows.ranges.length / 2
+  return countsPage(source) ? total < limit : total <= limit
 }
 
 /** What the v4 contract writes behind the total has about 150 bytes. */

@@ -87,7 +87,7 @@ export const agents: readonly V3Endpoint[] = [
     query: { ...list, q, fields: { ...filter('select', 'fields combined'), note: 'absent: every field' }, select },
     allFieldsWithout: 'fields',
     response: collectionOf('DistinctAgents'),
-    storedRows: 'agentCounts',
+    storedRows: 'none',
   }),
   read('/agents/:agent_id/key', 'Key of an agent', {
     ...reading,

@@ -82,7 +82,7 @@ export const agentReads: readonly V4Endpoint[] = [
     allFieldsWithout: 'fields',
     query: query(...rows, { fields: param('fields whose values are counted', list(text('names'))) }, 'q'),
     cache: ofAll,
-    storedRows: 'agentCounts',
+    storedRows: 'none',
   }),
   read('/agents/summary/os', 'List the operating systems of agents', counting),
   read('/agents/summary/status', 'Count agents by status', counting),

@@ -22,7 +22,8 @@ const ofOne = {
   cache: cacheIn('syscollector', 'syscollector:{agent_id}', 'syscollector:*'),
 } as const
 const ofMany = { section: 'Experimental', target: master('several') } as const
-const storedRows = 'agentPages'
+/** Offset and limit count the rows of each agent. */
+const storedRows = 'none'
 
 export const experimental: readonly V4Endpoint[] = [
   ...(['rootcheck', 'syscheck'] as const).map((scan) =>

@@ -4,7 +4,6 @@ import type {
   Endpoint,
   Field,
   NodeTarget,
-  PageRows,
   Param,
   PassesOnTo,
   ResponseShape,
@@ -30,7 +29,7 @@ const defaults = { contract: 'v4', response: ITEMS } as const
 export function read<const Path extends string>(
   path: Path,
   summary: string,
-  facts: Facts<V4Read, Path> & { readonly snapshot?: V4Rows; readonly storedRows?: PageRows },
+  facts: Facts<V4Read, Path> & { readonly snapshot?: V4Rows; readonly storedRows?: 'none' },
 ): V4Read {
   return completeV4({ ...facts, method: 'GET', path, summary }) as V4Read
 }

@@ -99,14 +99,7 @@ function isWhole(endpoint: Endpoint, text: string): boolean {
   const data = Object((JSON.parse(text) as { readonly data?: unknown }).data)
   const { items, totalItems, affected_items: rows = items, total_affected_items: total = totalItems } = data
   if (!Array.isArray(rows) || rows.length !== total) return false
-  return policy.rows === 'agentPages' ? mostOfOneAgent(rows) > 1 : total > 1
-}
-
-/** Of rows of many agents, offset and limit count those of each agent. */
-function mostOfOneAgent(rows: readonly { readonly agent_id?: string }[]): number {
-  const counts = new Map<string | undefined, number>()
-  for (const { agent_id } of rows) counts.set(agent_id, (counts.get(agent_id) ?? 0) + 1)
-  return Math.max(0, ...counts.values())
+  return total > 1
 }
 
 /** Clients act at once on a verdict: it is never served stale. */
