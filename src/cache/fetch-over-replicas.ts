@@ -32,12 +32,13 @@ export async function fetchOverReplicas(
   for (let attempt = 0; attempt < attempts && lookup.kind !== 'unavailable'; attempt += 1) {
     // A client does not wait for a read of minutes.
     const isComplete = request.effort === 'complete'
-    const lock = await ports.store.acquireFetchLock(
+    const acquired = ports.store.acquireFetchLock(
       isComplete ? `${target.key} complete` : target.key,
       lookup.epochs,
       Math.min(MAX_LEASE_MS, timeLimitOf(request, ports.limits()) + LOCK_GRACE_MS),
       request.client.presence,
     )
+    const lock = acquired instanceof Promise ? await acquired : acquired
     const isMissing = lock.held && lock.isMissing && lookup.kind === 'miss' && !isComplete
     // The response may have been stored meanwhile.
     if (!isMissing) lookup = await ports.store.lookup(target.key, target.tags)
@@ -46,7 +47,7 @@ export async function fetchOverReplicas(
       let storing: Promise<void> | 'done' | undefined
       try {
         if (found !== undefined) return found
-        const fetched = await callNodes(ports, next, context, lookup, lock)
+        const fetched = await callNodes(ports, next, context, lookup)
         storing = fetched.storing
         return await awaitStore(fetched)
       } finally {

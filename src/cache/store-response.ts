@@ -15,7 +15,6 @@ import { type Lookup, StoredForms, type StoredRead } from '../core/stored-respon
 import { withTimeout } from '../core/timing.ts'
 import { staleRuleOf, staleTimesOf } from './lifetimes.ts'
 import type { CachePorts, FetchResult, ReadContext } from './read-context.ts'
-import type { HeldLock } from './stores/contract.ts'
 import type { StaleTimes } from './stores/local-entries.ts'
 
 /**
@@ -52,15 +51,13 @@ interface NewResponse {
   readonly fetchTime: number
   /** It is stored for this replica alone. Absent: for all. */
   readonly isLocal?: boolean
-  /** As of a `NewEntry`. */
-  readonly lock?: HeldLock | undefined
 }
 
 /** Stores a response if it may be stored, under the epochs of the lookup. */
 export async function storeResponse(
   ports: CachePorts,
   context: ReadContext,
-  { lookup, response, fetchTime, isLocal = false, lock }: NewResponse,
+  { lookup, response, fetchTime, isLocal = false }: NewResponse,
 ): Promise<Fetched> {
   const { policy, key, tags, info } = context.target
   const epochs = lookup.kind === 'unavailable' || lookup.epochs.fenced ? undefined : lookup.epochs
@@ -76,7 +73,7 @@ export async function storeResponse(
   const stored = await storedOf(response, stale, { ttl: age + freshFor, fetchTime, clusterStatus })
   const result = { kind: 'cacheable', response, entry: { response: stored, age } } as const
   if (epochs === undefined || freshFor <= 0) return { result }
-  const storing = ports.store.store({ key, tags, epochs, stored, initialAge, info, isLocal, lock })
+  const storing = ports.store.store({ key, tags, epochs, stored, initialAge, info, isLocal })
   return { result, storing: storing ?? 'done' }
 }
 

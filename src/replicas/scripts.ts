@@ -21,7 +21,16 @@ export interface Script {
  * outdated.
  */
 export function script(...parts: readonly string[]): Script {
-  const lua = `#!lua flags=allow-oom\n${parts.join('\n')}`
+  return scriptOf(['#!lua flags=allow-oom', ...parts])
+}
+
+/** Returns a script that a full Redis rejects. */
+export function scriptWithinMemory(...parts: readonly string[]): Script {
+  return scriptOf(['#!lua', ...parts])
+}
+
+function scriptOf(lines: readonly string[]): Script {
+  const lua = lines.join('\n')
   return { lua, sha: hash('sha1', lua, 'hex') }
 }
 

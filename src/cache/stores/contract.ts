@@ -20,8 +20,6 @@ export interface NewEntry<Of extends StoredBytes = StoredRead, Key extends strin
   readonly info?: StoredResponseInfo
   /** For this replica alone: they were fetched while Redis was unreachable. */
   readonly isLocal?: boolean
-  /** The fetch lock under which they were fetched. It is released behind them: replicas that wait for it look them up then. */
-  readonly lock?: HeldLock | undefined
 }
 
 /** Bytes of any kind that all replicas find until they expire, or a write to one of their tags begins. */
@@ -36,16 +34,11 @@ export interface EpochStore<Of extends StoredBytes = StoredBytes, Key extends st
 /** A lock that one replica at a time holds. `settled` resolves when the holder has released it or died. */
 export type Lock = HeldLock | { readonly held: false; readonly settled: Promise<void> }
 
-export interface HeldLock {
+interface HeldLock {
   readonly held: true
   /** Of a fetch lock: nothing is stored under its key, and the epochs were read a moment ago, so a lookup would find the same. */
   readonly isMissing?: boolean
   release(): Promise<void>
-  /**
-   * In one command, publishes a message and releases the lock. Resolves with whether Redis has done both; `undefined`: the lock was
-   * released before. Absent: the lock is not in Redis.
-   */
-  releaseBehind?(channel: string, message: string): Promise<boolean> | undefined
 }
 
 /** One write of a name for all replicas. `lease`: milliseconds after which a holder that did not renew the lock is dead. */
@@ -98,7 +91,7 @@ export interface CacheStore extends EpochStore<StoredRead, string> {
    * One fetch for all replicas. `lease`: as of a write lock. `presence`: of the clients that await the fetch. The holder's counts
    * interactive clients that wait for the lock.
    */
-  acquireFetchLock(key: string, epochs: TagEpochs, lease: number, presence?: ClientPresence): Promise<Lock>
+  acquireFetchLock(key: string, epochs: TagEpochs, lease: number, presence?: ClientPresence): Lock | Promise<Lock>
   /** `ms`: how long to wait for Redis, in milliseconds (default: `STORE_WAIT_MS`). */
   fence(tags: readonly Tag[], ms?: number): Promise<WriteFence>
   /** Absent: there are no other replicas. */

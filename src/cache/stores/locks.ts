@@ -16,11 +16,10 @@ const RENEW_LOCK = script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])`)
 
-/** KEYS: lock. ARGV: token, pairs of channel and message. */
+/** KEYS: lock. ARGV: token, channel, name of the lock. */
 const RELEASE_LOCK = script(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
-for at = 2, #ARGV, 2 do redis.call('PUBLISH', ARGV[at], ARGV[at + 1]) end
-return 1`)
+return redis.call('PUBLISH', ARGV[2], ARGV[3])`)
 
 /** Upper limit of the pause between two checks whether a lock still exists, in milliseconds. */
 const MAX_CHECK_INTERVAL_MS = 500
@@ -137,22 +136,20 @@ export class Locks {
     const timer = setInterval(() => void renew(), lease / 3)
     timer.unref()
     this.#renewals.add(timer)
-    const releaseOnce = (...message: readonly string[]) => {
+    const release = async () => {
       clearInterval(timer)
       stopListening()
-      return this.#renewals.delete(timer) ? this.#release(name, token, message) : undefined
+      if (this.#renewals.delete(timer)) await this.#release(name, token)
     }
-    return { held: true, isMissing, release: async () => void (await releaseOnce()), releaseBehind: releaseOnce }
+    return { held: true, isMissing, release }
   }
 
-  /** `message`: a channel and a message to be published before the release, if any. */
-  async #release(name: string, token: string, message: readonly string[] = []): Promise<boolean> {
-    const args = [token, ...message, redisChannels.locks, name]
+  async #release(name: string, token: string): Promise<void> {
+    const args = [token, redisChannels.locks, name]
     const { bulkTimeout } = this.#replica.times
     const { ok } = await this.#connection.runScript(RELEASE_LOCK, [redisKeys.lock(name)], args, bulkTimeout)
     if (ok) this.#unconfirmed.delete(token)
     else this.#unconfirmed.set(token, name)
-    return ok
   }
 
   /**

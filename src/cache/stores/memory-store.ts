@@ -76,7 +76,7 @@ class MemoryCache implements CacheStore, CacheIndex, EpochStore {
     return undefined
   }
 
-  readonly acquireFetchLock: CacheStore['acquireFetchLock'] = async (key, { epochs }, _lease, presence) => {
+  readonly acquireFetchLock: CacheStore['acquireFetchLock'] = (key, { epochs }, _lease, presence) => {
     const lock = this.#locks.acquire(`${key} ${epochs.join(' ')}`, presence)
     return lock.held ? { ...lock, isMissing: this.#entries.entryOf(key) === undefined } : lock
   }

@@ -4,8 +4,8 @@ import type { StoredResponseInfo } from '../../core/cache.ts'
 import { concatOwn } from '../../core/long-values.ts'
 import { STORED_FIELDS, StoredForms, type StoredKind, type StoredTimes } from '../../core/stored-response.ts'
 import { isObject, isStringArray, ownField } from '../../core/values.ts'
-import { type OnStoreEvent, redisKeys } from '../../replicas/options.ts'
-import type { BytesKey, HeldLock } from './contract.ts'
+import { type OnStoreEvent, redisChannels, redisKeys } from '../../replicas/options.ts'
+import type { BytesKey } from './contract.ts'
 import type { DecodedEntry } from './entry-codec.ts'
 import { areEqual, type LocalEntry, storageLifetime } from './local-entries.ts'
 import { createRedisParts, type RedisValuesOptions, writeValue } from './redis-parts.ts'
@@ -67,10 +67,9 @@ export class RedisEntries {
 
   /**
    * Returns whether Redis stored the entry, or one that was written later. Older entries in other local tiers are valid, but a
-   * client that read the newer one must not read the older one: the other replicas get the key behind the entry. `lock`: as
-   * of a `NewEntry`.
+   * client that read the newer one must not read the older one: the other replicas get the key with the entry.
    */
-  async set(key: string, entry: LocalEntry, lock?: HeldLock): Promise<boolean> {
+  async set(key: string, entry: LocalEntry): Promise<boolean> {
     const until = entry.fetchedAt + storageLifetime(entry.stored)
     const isNewest = () => this.#written.get(key) === entry
     this.#written.set(key, entry)
@@ -81,7 +80,8 @@ export class RedisEntries {
       if (parts !== undefined && !(await this.#writeParts(key, parts, body, until))) return false
       // A long entry takes longer to encode than a short one that replaces it.
       const bytes = await this.#options.codec.encode(name, encodeHead(entry, parts), parts ? NO_BODY : body)
-      return isNewest() ? await writeValue(this.#options, name, bytes, until, { key, lock }) : true
+      const message = [redisChannels.replacements, `${this.#options.replica.id} ${key}`]
+      return isNewest() ? await writeValue(this.#options, name, bytes, until, message) : true
     } finally {
       if (isNewest()) this.#written.delete(key)
     }

@@ -1,8 +1,9 @@
 /** Values in Redis: written until a time of this replica, and the parts of those that are too long for one key. */
 import { isObject } from '../../core/values.ts'
-import { type OnStoreEvent, redisChannels, redisKeys } from '../../replicas/options.ts'
+import { type OnStoreEvent, redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
-import type { HeldLock, SharedParts } from './contract.ts'
+import { scriptWithinMemory } from '../../replicas/scripts.ts'
+import type { SharedParts } from './contract.ts'
 import type { EntryCodec } from './entry-codec.ts'
 
 export interface RedisValuesOptions {
@@ -11,28 +12,25 @@ export interface RedisValuesOptions {
   readonly onEvent: OnStoreEvent
 }
 
-/** Stores a value until this time of the replica, in milliseconds. Returns whether Redis stored it. `entry`: its key is published. */
+/** KEYS: a value. ARGV: bytes, milliseconds, channel and message to be published, if any. */
+const WRITE_VALUE = scriptWithinMemory(`
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+if ARGV[3] then redis.call('PUBLISH', ARGV[3], ARGV[4]) end
+return 1`)
+
+/** Stores a value until this time of the replica, in milliseconds. Returns whether Redis stored it. `message`: with a channel. */
 export async function writeValue(
-  { replica: { id, bodies, times, elapsed }, onEvent }: RedisValuesOptions,
+  { replica: { bodies, times, elapsed }, onEvent }: RedisValuesOptions,
   name: string,
   bytes: Buffer,
   until: number,
-  entry?: { readonly key: string; readonly lock: HeldLock | undefined },
+  message: readonly string[] = [],
 ): Promise<boolean> {
   const left = Math.floor(until - elapsed())
   if (left < 1) return false
-  const reply = await bodies.send(times.bulkTimeout, async (client) => {
-    const storing = client.set(name, bytes, 'PX', left)
-    // Servers of a Redis Cluster do not keep the order.
-    if (client.isCluster) await storing
-    if (entry === undefined) return storing.then(() => true)
-    const message = [redisChannels.replacements, `${id} ${entry.key}`] as const
-    const publishing = entry.lock?.releaseBehind?.(...message) ?? client.publish(...message).then(() => true)
-    const [, isPublished] = await Promise.all([storing, publishing])
-    return isPublished
-  })
+  const reply = await bodies.runScript(WRITE_VALUE, [name], [bytes, left, ...message], times.bulkTimeout)
   if (!reply.ok && reply.error.startsWith('OOM')) onEvent('full', reply.error)
-  return reply.ok && reply.value
+  return reply.ok
 }
 
 /**

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { startRedis } from '../../../support/redis.ts'
 import { type RecordedCommand, recordCommands } from '../../../support/redis-monitor.ts'
-import { entry, epochsOf, fill, served } from './contract.ts'
+import { entry, epochsOf } from './contract.ts'
 import { replica, steady } from './replicas.ts'
 
 const redis = await startRedis()
@@ -74,31 +74,6 @@ t.test('the rows of responses that are stored in one turn are one command, and a
     ),
   )
   t.equal(count(commands, 'evalsha', /^edge:i:\{agents\}$/), 1)
-  t.equal(count(commands, 'set', /^edge:c:/), COUNT)
+  t.equal(count(commands, 'evalsha', /^edge:c:/), COUNT)
   t.strictSame((await store.list('agents')).map(({ key }) => key).sort(), [...keys].sort())
-})
-
-t.test('a fetch lock is released in the command that publishes the stored response', async (t) => {
-  const { store } = await replica(t, redis, { times: steady })
-  const { store: other } = await replica(t, redis, { times: steady })
-  const key = 'locked'
-  const epochs = await epochsOf(store, key, tagsOf(key))
-  await fill(other, 'older', { key, tags: tagsOf(key) })
-  t.equal(await served(other, key, tagsOf(key)), 'older')
-  const lock = await store.acquireFetchLock(key, epochs, 5000)
-  const follower = await other.acquireFetchLock(key, epochs, 5000)
-  if (!lock.held || follower.held) return t.fail('one holder')
-  let newer = ''
-  const following = follower.settled.then(async () => {
-    newer = await served(other, key, tagsOf(key))
-  })
-  const commands = await recordCommands(redis.port, async () => {
-    await store.store({ ...entry('newer', epochs, { key, tags: tagsOf(key) }), lock })
-    await lock.release()
-    await following
-  })
-  t.equal(newer, 'newer', 'a replica that waits for the lock finds the response')
-  t.equal(count(commands, 'evalsha', /^edge:l:/), 1, 'it is released once')
-  t.equal(count(commands, 'publish', /./), 0)
-  t.equal((await other.acquireFetchLock(key, epochs, 5000)).held, true)
 })
