@@ -13,6 +13,8 @@ export interface TagEpochs {
   readonly fenced: boolean
   /** When the store read the epochs, by the clock of the store. The fetch that follows starts at this time. */
   readonly readAt?: number
+  /** No other replica was registered at this time. */
+  readonly isAlone?: boolean
 }
 
 /** All in milliseconds. */

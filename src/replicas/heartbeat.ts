@@ -62,7 +62,7 @@ export class Heartbeat {
     return () => void this.#onBeat.delete(listener)
   }
 
-  /** Sends the first heartbeats. Resolves when Redis is reachable, at the latest after `bulkTimeout`. */
+  /** Sends the first heartbeats. Resolves when this replica is registered, at the latest after `bulkTimeout`. */
   async start(): Promise<void> {
     const { contact, elapsed, times } = this.#options
     const until = elapsed() + times.bulkTimeout
@@ -70,6 +70,8 @@ export class Heartbeat {
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
     contact.endStart()
+    // The first one that was answered has not registered it. While others do not see it, they take no shared fetch locks.
+    if (contact.isUp) await this.#beatOnce()
     this.#schedule()
   }
 

@@ -20,6 +20,7 @@ interface EpochsReply extends InvalidationSequence {
   readonly epochs: readonly (string | number)[]
   /** The places of fenced tags among them. */
   readonly fenced: ReadonlySet<number>
+  readonly isAlone: boolean
 }
 
 /** The reads of one command. `places`: of each tag in it. `reply`: undefined if Redis is unreachable. */
@@ -50,12 +51,14 @@ export class EpochReader {
     const { places, reply } = this.#batchFor(all)
     const own = all.map((tag) => places.get(tag) ?? -1)
     let epochs: TagEpochs | undefined
+    let found: EpochsReply | undefined
     try {
-      epochs = epochsAt(own, await reply)
+      found = await reply
+      epochs = epochsAt(own, found)
     } finally {
       this.#known.endRead(read, epochs)
     }
-    return epochs && { ...withKeyEpoch(epochs), readAt }
+    return epochs && { ...withKeyEpoch(epochs), readAt, isAlone: found?.isAlone === true }
   }
 
   /** Most tags are those of all reads of a group: each is read once. */
@@ -81,13 +84,13 @@ export class EpochReader {
 
   async #send(tags: readonly Tag[]): Promise<EpochsReply | undefined> {
     const { commands, contact, times } = this.#replica
-    const [keys, args] = [[redisKeys.epochs], [randomUUID(), ...tags]]
+    const [keys, args] = [[redisKeys.epochs], [randomUUID(), this.#replica.id, ...tags]]
     const reply = await commands.runScript<(string | number)[]>(READ_EPOCHS, keys, args, times.commandTimeout)
     contact.reportReply(reply)
     if (!reply.ok || !contact.observeGeneration(String(reply.value[0]))) return undefined
-    const [generation, sequence, places, ...epochs] = reply.value
+    const [generation, sequence, places, others, ...epochs] = reply.value
     const fenced = new Set(places === '' ? [] : String(places).split(' ').map(Number))
-    return { generation: String(generation), sequence: String(sequence), epochs, fenced }
+    return { generation: String(generation), sequence: String(sequence), epochs, fenced, isAlone: others === '' }
   }
 }
 
@@ -103,25 +106,25 @@ function epochsAt(places: readonly number[], reply: EpochsReply | undefined): Ta
 }
 
 /**
- * Reads epochs. KEYS: hash. ARGV: new random part of the generation, tags. Returns generation, sequence, the places of fenced
- * tags with a space between two of them, one epoch per tag.
+ * Reads epochs. KEYS: hash. ARGV: new random part of the generation, id of the replica, tags. Returns generation, sequence, the
+ * places of fenced tags with a space between two of them, the leases of the other replicas, one epoch per tag.
  */
 const READ_EPOCHS = script(
   NOW,
   GENERATION,
   LEASES,
   `
-local fields = {'g', 'q'}
-for at = 2, #ARGV do
+local fields = {'g', 'q', 'r'}
+for at = 3, #ARGV do
   fields[#fields + 1] = 't:' .. ARGV[at]
   fields[#fields + 1] = 'f:' .. ARGV[at]
 end
 local got = redis.call('HMGET', KEYS[1], unpack(fields))
 local fenced = {}
-local out = {generation(got[1]), got[2] or '0', ''}
-for at = 3, #fields, 2 do
+local out = {generation(got[1]), got[2] or '0', '', unexpired(got[3], ARGV[2], now)}
+for at = 4, #fields, 2 do
   out[#out + 1] = got[at] or '0~0'
-  if got[at + 1] and unexpired(got[at + 1], '', now) ~= '' then fenced[#fenced + 1] = #out - 4 end
+  if got[at + 1] and unexpired(got[at + 1], '', now) ~= '' then fenced[#fenced + 1] = #out - 5 end
 end
 out[3] = table.concat(fenced, ' ')
 return out`,

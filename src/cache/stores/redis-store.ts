@@ -17,6 +17,7 @@ import { KnownEpochs } from './known-epochs.ts'
 import { localLookup, toLocalEntry } from './local-entries.ts'
 import { LocalTier } from './local-tier.ts'
 import { fetchLockName, Locks, writeLockName } from './locks.ts'
+import { MemoryLocks } from './memory-locks.ts'
 import { RedisEntries } from './redis-entries.ts'
 import { RedisLookups } from './redis-lookups.ts'
 import { ResponseIndex } from './response-index.ts'
@@ -53,6 +54,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
   readonly #lookups: RedisLookups
   readonly #index: ResponseIndex
   readonly #fetchLocks: Locks
+  readonly #ownFetchLocks = new MemoryLocks()
   readonly #writeLocks: Locks
   readonly #invalidator: Invalidator
   #purges = 0
@@ -103,8 +105,13 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     })
   }
 
+  /** A replica that registers while another one fetches without a shared lock may fetch the same: the price of its start. */
   readonly acquireFetchLock: CacheStore['acquireFetchLock'] = (key, epochs, lease, presence) => {
     const isRecent = this.#replica.elapsed() - (epochs.readAt ?? Number.NEGATIVE_INFINITY) < MAX_LOOKUP_AGE_MS
+    if (isRecent && epochs.isAlone) {
+      const lock = this.#ownFetchLocks.acquire(`${key} ${epochs.generation} ${epochs.epochs.join(' ')}`, presence)
+      return lock.held ? { ...lock, isMissing: this.#local.entryOf(key) === undefined } : lock
+    }
     const entry = isRecent ? redisKeys.entry(key) : undefined
     return this.#fetchLocks.acquire(fetchLockName(key, epochs), lease, { entry, presence })
   }

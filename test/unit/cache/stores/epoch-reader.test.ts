@@ -8,7 +8,7 @@ t.test('a command that cannot be made ends all reads that wait for it, and later
   let isBroken = true
   const runScript = () => {
     if (isBroken) throw new RangeError('too many arguments')
-    return Promise.resolve({ ok: true, value: ['generation', '7', '', '1~0', '2~0'] })
+    return Promise.resolve({ ok: true, value: ['generation', '7', '', '', '1~0', '2~0'] })
   }
   const contact = { reportReply: () => {}, observeGeneration: () => true }
   const replica = { elapsed: () => 0, turnEnd: new TurnEnd(), commands: { runScript }, contact, times: {} }
