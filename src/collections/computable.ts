@@ -49,7 +49,7 @@ function isPlainSort(sort: string, { caseSensitiveOrder, sortable }: ArraySource
 /** Whether the manager neither fails on the conditions nor understands them in another way. */
 function isPlain(q: string, { plainFields }: ArraySource): boolean {
   const parsed = NOT_PLAIN.test(q) ? undefined : parseQuery(q)
-  return parsed?.ok === true && hasPlainConditions(parsed.query, plainFields)
+  return parsed !== undefined && hasPlainConditions(parsed, plainFields)
 }
 
 function hasPlainConditions(query: Query, fields: ArraySource['plainFields']): boolean {
@@ -112,10 +112,10 @@ function isPlainFilter(name: string, value: string, { fields, filters }: Databas
 /** Unknown fields pass: they are refused when the conditions are compiled. */
 function parsePlain(q: string, source: DatabaseSource): Query | 'not plain' {
   const parsed = parseQuery(q)
-  if (!parsed.ok || NESTED_PARENTHESES.test(q)) return 'not plain'
-  const conditions = conditionsOf(parsed.query)
+  if (parsed === undefined || NESTED_PARENTHESES.test(q)) return 'not plain'
+  const conditions = conditionsOf(parsed)
   const isPlain = conditions.length <= MAX_CONDITIONS && conditions.every((one) => isPlainCondition(one, source))
-  return isPlain ? parsed.query : 'not plain'
+  return isPlain ? parsed : 'not plain'
 }
 
 function isPlainCondition(

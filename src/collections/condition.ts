@@ -37,10 +37,10 @@ const AGENT_STATES: readonly string[] = ['active', 'disconnected', 'pending', 'n
  * value matches no condition except `=null`.
  */
 export function compileConditions(text: string, source: Source, now: Date): Predicate {
-  const parsed = parseQuery(text, NO_LIMITS)
-  if (!parsed.ok) throw new CollectionError(1407)
+  const query = parseQuery(text, NO_LIMITS)
+  if (query === undefined) throw new CollectionError(1407)
   const compile = source.engine === 'database' ? databaseCondition(source, now) : arrayCondition
-  return compileQuery(parsed.query, compile) ?? { kind: 'every', of: [] }
+  return compileQuery(query, compile) ?? { kind: 'every', of: [] }
 }
 
 /** Conditions that match everything (`undefined`) are left out, as if they were not in the text. */

@@ -94,7 +94,7 @@ function isPlainSort(sort: string, source: Source): boolean {
 
 function isPlainQuery(q: string, source: Source): boolean {
   const parsed = parseQuery(q)
-  return parsed.ok && conditionsOf(parsed.query).every((condition) => isPlainCondition(condition, source))
+  return parsed !== undefined && conditionsOf(parsed).every((condition) => isPlainCondition(condition, source))
 }
 
 /**

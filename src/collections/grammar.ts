@@ -18,11 +18,6 @@ export type Query =
 
 export type Condition = Extract<Query, { kind: 'condition' }>
 
-/** `at`: the position of the error in characters from 0. */
-type ParseResult =
-  | { readonly ok: true; readonly query: Query }
-  | { readonly ok: false; readonly at: number; readonly expected: string }
-
 interface QueryLimits {
   readonly characters: number
   readonly conditions: number
@@ -34,14 +29,12 @@ const CLIENT_LIMITS: QueryLimits = { characters: 1024, conditions: 32 }
 export const NO_LIMITS: QueryLimits = { characters: Number.POSITIVE_INFINITY, conditions: Number.POSITIVE_INFINITY }
 const MAX_PARENTHESES_DEPTH = 16
 
-/** Parses `q`; an error has the position and what was expected there. */
-export function parseQuery(text: string, limits: QueryLimits = CLIENT_LIMITS): ParseResult {
-  const { characters } = limits
-  if (text.length > characters) return { ok: false, at: characters, expected: `at most ${characters} characters` }
-  const parser = new Parser(text, limits.conditions)
+/** Parses `q`; `undefined`: it is invalid, or exceeds the limits. */
+export function parseQuery(text: string, { characters, conditions }: QueryLimits = CLIENT_LIMITS): Query | undefined {
+  if (text.length > characters) return undefined
+  const parser = new Parser(text, conditions)
   const query = parser.any(0)
-  if (query && parser.atEnd()) return { ok: true, query }
-  return { ok: false, at: parser.at, expected: parser.expected ?? '; or , or the end' }
+  return parser.atEnd() ? query : undefined
 }
 
 export function conditionsOf(query: Query): readonly Condition[] {
@@ -50,8 +43,8 @@ export function conditionsOf(query: Query): readonly Condition[] {
 
 /** Returns the conditions of `q`; none if it is absent or invalid. */
 export function conditionsIn(q: string | undefined): readonly Condition[] {
-  const parsed = q === undefined ? undefined : parseQuery(q)
-  return parsed?.ok ? conditionsOf(parsed.query) : []
+  const query = q === undefined ? undefined : parseQuery(q)
+  return query === undefined ? [] : conditionsOf(query)
 }
 
 /** Returns a text that parses to the same query. */
@@ -65,13 +58,12 @@ export function printQuery(query: Query): string {
   return parts.join(isAny ? ',' : ';')
 }
 
-/** Methods return `undefined` on an error; `at` and `expected` then hold its position and reason. */
+/** Methods return `undefined` on an error. */
 class Parser {
   readonly #text: string
   readonly #maxConditions: number
   #conditions = 0
-  at = 0
-  expected: string | undefined
+  #at = 0
 
   constructor(text: string, maxConditions: number) {
     this.#text = text
@@ -79,7 +71,7 @@ class Parser {
   }
 
   atEnd(): boolean {
-    return this.at === this.#text.length
+    return this.#at === this.#text.length
   }
 
   any(depth: number): Query | undefined {
@@ -98,39 +90,29 @@ class Parser {
 
   #term(depth: number): Query | undefined {
     if (!this.#take('(')) return this.#condition()
-    if (depth === MAX_PARENTHESES_DEPTH)
-      return this.#refuse(`at most ${MAX_PARENTHESES_DEPTH} parentheses inside each other`, -1)
-    const inner = this.any(depth + 1)
-    if (!inner) return undefined
-    return this.#take(')') ? inner : this.#refuse(')')
+    const inner = depth === MAX_PARENTHESES_DEPTH ? undefined : this.any(depth + 1)
+    return this.#take(')') ? inner : undefined
   }
 
   #condition(): Query | undefined {
-    if (++this.#conditions > this.#maxConditions) return this.#refuse(`at most ${this.#maxConditions} conditions`)
+    if (++this.#conditions > this.#maxConditions) return undefined
     const field = this.#match(/[A-Za-z0-9_.-]+/y)
-    if (!field) return this.#refuse('a field or (')
     const operator = this.#match(/=|!=|<|>|~/y)
-    if (!operator) return this.#refuse('one of = != < > ~')
     const value = this.#match(/[A-Za-z0-9_. -]+/y)
-    if (!value) return this.#refuse('a value')
+    if (field === undefined || operator === undefined || value === undefined) return undefined
     return { kind: 'condition', field, operator: operator as Operator, value }
   }
 
   #take(character: string): boolean {
-    if (this.#text[this.at] !== character) return false
-    this.at++
+    if (this.#text[this.#at] !== character) return false
+    this.#at++
     return true
   }
 
   #match(pattern: RegExp): string | undefined {
-    pattern.lastIndex = this.at
+    pattern.lastIndex = this.#at
     const found = pattern.exec(this.#text)?.[0]
-    this.at += found?.length ?? 0
+    this.#at += found?.length ?? 0
     return found
-  }
-
-  #refuse(expected: string, offset = 0): undefined {
-    this.at += offset
-    this.expected = expected
   }
 }

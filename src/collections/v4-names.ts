@@ -68,9 +68,9 @@ function sortField(name: string, rows: RowRule | undefined): string {
 
 /** Throws 1408 and 1407. */
 function translateQ(q: string, rows: RowRule | undefined): string {
-  const parsed = parseQuery(q, NO_LIMITS)
-  if (!parsed.ok) throw new CollectionError(1407)
-  return printQuery(translateQuery(parsed.query, rows))
+  const query = parseQuery(q, NO_LIMITS)
+  if (query === undefined) throw new CollectionError(1407)
+  return printQuery(translateQuery(query, rows))
 }
 
 function translateQuery(query: Query, rows: RowRule | undefined): Query {

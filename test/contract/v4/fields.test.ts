@@ -52,8 +52,8 @@ type Texts = Readonly<Record<string, string>>
 function namesIn(name: Name, value: string): readonly string[] {
   if (name !== 'q') return value.replace(/^[+-]/, '').split(',')
   const parsed = parseQuery(value)
-  if (!parsed.ok) throw new Error(`q=${value}`)
-  return conditionsOf(parsed.query)
+  if (parsed === undefined) throw new Error(`q=${value}`)
+  return conditionsOf(parsed)
 }
 
 function conditionsOf(query: Query): readonly string[] {

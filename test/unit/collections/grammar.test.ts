@@ -21,39 +21,35 @@ t.test('; binds tighter than , and parentheses tighter than both', async (t) => 
     '(a=1,b!=x y);os.name~Deb': { kind: 'all', of: [{ kind: 'any', of: [one, two] }, three] },
     'id<5,id>10': { kind: 'any', of: [condition('id', '<', '5'), condition('id', '>', '10')] },
   }
-  for (const [text, query] of Object.entries(read)) t.strictSame(parseQuery(text), { ok: true, query }, text)
+  for (const [text, query] of Object.entries(read)) t.strictSame(parseQuery(text), query, text)
 })
 
-t.test('an error has its position and what was expected there', async (t) => {
-  const refused: [string, number, string][] = [
-    ['', 0, 'a field or ('],
-    ['bad', 3, 'one of = != < > ~'],
-    ['a=', 2, 'a value'],
-    ['a=<b', 2, 'a value'],
-    ['a==b', 2, 'a value'],
-    ['a><b', 2, 'a value'],
-    ['a!b', 1, 'one of = != < > ~'],
-    ['a=1;', 4, 'a field or ('],
-    ['a=1; b=2', 4, 'a field or ('],
-    ['a=1|b=2', 3, '; or , or the end'],
-    ['a=1)', 3, '; or , or the end'],
-    ['(a=1', 4, ')'],
-    ['(a=1)(b=2)', 5, '; or , or the end'],
-    ['()', 1, 'a field or ('],
-    ['a=1:2', 3, '; or , or the end'],
-    ['ä=1', 0, 'a field or ('],
-    ['a=1\n', 3, '; or , or the end'],
+t.test('everything else is refused', async (t) => {
+  const refused = [
+    '',
+    'bad',
+    'a=',
+    'a=<b',
+    'a==b',
+    'a><b',
+    'a!b',
+    'a=1;',
+    'a=1; b=2',
+    'a=1|b=2',
+    'a=1)',
+    '(a=1',
+    '(a=1)(b=2)',
   ]
-  for (const [text, at, expected] of refused) t.strictSame(parseQuery(text), { ok: false, at, expected }, text)
+  for (const text of [...refused, '()', 'a=1:2', 'ä=1', 'a=1\n']) t.equal(parseQuery(text), undefined, text)
 })
 
 t.test('1024 characters, 32 conditions and 16 nested parentheses are the maximum', async (t) => {
-  t.match(parseQuery(`a=${'x'.repeat(1022)}`), { ok: true })
-  t.match(parseQuery(`a=${'x'.repeat(1023)}`), { ok: false, at: 1024 })
-  t.match(parseQuery(Array(32).fill('a=1').join(';')), { ok: true })
-  t.match(parseQuery(Array(33).fill('a=1').join(',')), { ok: false, at: 128, expected: 'at most 32 conditions' })
-  t.match(parseQuery(`${'('.repeat(16)}a=1${')'.repeat(16)}`), { ok: true })
-  t.match(parseQuery(`${'('.repeat(17)}a=1${')'.repeat(17)}`), { ok: false, at: 16 })
+  t.ok(parseQuery(`a=${'x'.repeat(1022)}`))
+  t.notOk(parseQuery(`a=${'x'.repeat(1023)}`))
+  t.ok(parseQuery(Array(32).fill('a=1').join(';')))
+  t.notOk(parseQuery(Array(33).fill('a=1').join(',')))
+  t.ok(parseQuery(`${'('.repeat(16)}a=1${')'.repeat(16)}`))
+  t.notOk(parseQuery(`${'('.repeat(17)}a=1${')'.repeat(17)}`))
 })
 
 /** The shortest of 20 measurements of 20 calls each, so that other load on the machine does not count. */
@@ -70,7 +66,7 @@ t.test('hostile texts are refused about as fast as a valid text of the same leng
   const valid = Array(32)
     .fill(`a=${'x'.repeat(29)}`)
     .join(';')
-  t.ok(parseQuery(valid).ok)
+  t.ok(parseQuery(valid))
   const reference = shortestDuration(valid)
   const texts = [
     '('.repeat(100_000),
@@ -81,7 +77,7 @@ t.test('hostile texts are refused about as fast as a valid text of the same leng
     ' '.repeat(1024),
   ]
   for (const text of texts) {
-    t.notOk(parseQuery(text).ok)
+    t.notOk(parseQuery(text))
     const duration = shortestDuration(text)
     t.ok(duration < 20 * reference, `${text.slice(0, 8)}… took ${duration} ms, a valid text ${reference} ms`)
   }
@@ -117,7 +113,7 @@ t.test('a printed query parses to the same query', async (t) => {
     fc.property(queries, (query) => {
       const text = printQuery(query)
       fc.pre(text.length <= 1024 && text.split(/[,;]/).length <= 32 && deepest(text) <= 16)
-      t.strictSame(parseQuery(text), { ok: true, query })
+      t.strictSame(parseQuery(text), query)
     }),
     { numRuns: 300 },
   )
@@ -130,7 +126,7 @@ t.test('accepts what the pattern of the real API accepts, except unbalanced pare
   fc.assert(
     fc.property(fc.array(tokens, { maxLength: 12 }), (parts) => {
       const text = parts.join('')
-      t.equal(parseQuery(text).ok, real.test(text) && deepest(text) <= 16, text)
+      t.equal(parseQuery(text) !== undefined, real.test(text) && deepest(text) <= 16, text)
     }),
     { numRuns: 2000 },
   )

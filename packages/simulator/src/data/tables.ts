@@ -118,8 +118,8 @@ interface Unit {
 function unitsOf(q: string | undefined): Unit[] {
   if (q === undefined) return []
   const parsed = parseQuery(q, { characters: q.length, conditions: Number.POSITIVE_INFINITY })
-  if (!parsed.ok) throw new CollectionError(1407)
-  const alternatives = parsed.query.kind === 'any' && !ONE_GROUP.test(q) ? parsed.query.of : [parsed.query]
+  if (parsed === undefined) throw new CollectionError(1407)
+  const alternatives = parsed.kind === 'any' && !ONE_GROUP.test(q) ? parsed.of : [parsed]
   const last = alternatives.at(-1)
   return alternatives.flatMap((one) => {
     const units = one.kind === 'all' ? one.of : [one]
