@@ -96,14 +96,12 @@ function headersOf({ id }: FastifyRequest): Record<string, string> {
   return { ...securityHeaders, 'x-request-id': id }
 }
 
-/** The metrics in the text format of Prometheus. */
 export function metricsPart(metrics: { readonly contentType: string; text(): Promise<string> }): OperationsPart {
   return (app) => {
     app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()))
   }
 }
 
-/** `GET /api/problems`. */
 export function problemsPart(problems: () => readonly Problem[]): OperationsPart {
   return (app) => {
     app.get('/api/problems', async (): Promise<Problems> => ({ problems: problems() }))

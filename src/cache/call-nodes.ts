@@ -49,7 +49,6 @@ interface LateFetch {
   readonly lookup: Lookup
   readonly late: LateAnswer
   readonly started: number
-  /** Makes the response of the call that was late. */
   readonly answerLate: () => ReadResponse | Promise<ReadResponse>
 }
 

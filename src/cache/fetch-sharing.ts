@@ -34,7 +34,6 @@ export function sharedId(context: ReadContext): string {
   return flightId(context, epochsText(context.lookup))
 }
 
-/** The node has refused the credentials of the caller. */
 const REFUSED_CREDENTIALS = 901
 
 /**

@@ -51,7 +51,6 @@ export function createCache(options: CacheOptions) {
     /** Returns the scope of the stored responses that the caller may be served. */
     scopeOf: (caller: Caller) => scopeOf(caller, options.key()),
     waiting,
-    /** Returns the snapshots whose rows this process has. */
     snapshots: () => rows.states(),
     readThrough: options.trial ? trial({ store, resolveTarget, onEvent }, cacheStage) : cacheStage,
     invalidate: invalidate({ ...options, replicationLag, clock }),

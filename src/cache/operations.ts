@@ -31,7 +31,6 @@ export interface CacheOperationsPorts extends PurgePorts {
   readonly snapshots?: () => readonly SnapshotState[]
 }
 
-/** The ports if no cache is configured. */
 export const disabledCache: CacheOperationsPorts = {
   // A store notes each purge, and this one would do so for good.
   index: { ...createMemoryStore({ bytes: () => 0 }), purge: async () => 'done' },

@@ -75,7 +75,6 @@ interface ItemsOptions {
   readonly origin?: EdgeOrigin
 }
 
-/** Writes affected items. */
 function items(affected: readonly unknown[], options: ItemsOptions): Promise<Response> {
   const { message, total = affected.length, failed, more = {}, origin } = options
   const { keys = [], isComplete } = failed ?? {}

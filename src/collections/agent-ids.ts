@@ -30,7 +30,6 @@ function agentIdAt(row: Buffer, at: number): string {
   return row.toString('latin1', from, row.indexOf(QUOTE, from))
 }
 
-/** Returns the rows of some agents only. */
 export function rowsOfAgents(page: Rows, ids: ReadonlySet<string>): Promise<Rows> {
   const found = [...iterateRows(page)].filter((row) => {
     const at = row.lastIndexOf(AGENT_ID_MEMBER)

@@ -28,7 +28,6 @@ export function sortFieldsOf(
   return fields.length > 0 ? fields : parseSort(defaultSort).fields
 }
 
-/** A field to sort by, and how its values compare. */
 export interface SortField {
   readonly field: string
   /** Equal for sort fields of one source with equal sort values. */

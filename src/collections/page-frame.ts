@@ -4,7 +4,6 @@ import { concatOwn } from '../core/long-values.ts'
 /** The text of a page around its rows and its total. */
 export interface PageFrame {
   readonly before: string
-  /** Between two rows. */
   readonly between: string
   readonly beforeTotal: string
   readonly after: string

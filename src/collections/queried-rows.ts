@@ -119,7 +119,6 @@ class RowTexts {
     return part.subarray(this.#places.at(3 * row + 1), this.#places.at(3 * row + 2))
   }
 
-  /** Returns the texts of some rows with this text in between. */
   list(rows: readonly number[], between = COMMA_TEXT): readonly Buffer[] {
     const chunks: Buffer[] = []
     for (const row of rows) {

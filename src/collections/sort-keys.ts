@@ -16,9 +16,7 @@ import { fieldValue, type Row } from './value.ts'
 export type SortKeys = readonly SortValue[]
 
 export interface SortKeyReader {
-  /** Returns the sort keys of the row at `from`. */
   readKeys(bytes: Buffer, from: number, to: number): SortKeys
-  /** Returns the sort keys of a parsed row. */
   keysOf(element: unknown): SortKeys
 }
 

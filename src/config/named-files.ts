@@ -75,7 +75,6 @@ export async function checkEncryptionKey({ cache }: Config, report: Report): Pro
   report(['cache', 'encryptionKeyFile'], `${message}; make one with "openssl rand -base64 32"`)
 }
 
-/** Reports a file of headers that cannot be sent. */
 export async function checkHeaderFile({ traces: { headersFile } }: Config, report: Report): Promise<void> {
   if (headersFile === undefined) return
   const text = await readFile(headersFile, 'utf8').catch(() => undefined)

@@ -265,7 +265,6 @@ export interface StoringPolicy {
   readonly storedRows?: Collection | 'none'
 }
 
-/** The collections that snapshots are built of. */
 export type SnapshotCollection = Exclude<Collection, 'lists' | 'logs' | 'scaChecks'>
 
 /**

@@ -76,7 +76,6 @@ function completeV3(
   )
 }
 
-/** Returns the translation with the last release that has its call. */
 function upToLastRelease(translation: Translation, ofRecord: Method): Translation {
   const { method = ofRecord, path } = translation.call
   return { ...translation, ...lastReleaseOf(method, path.replace('{node}', '/cluster/:node_id')) }

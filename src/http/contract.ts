@@ -89,7 +89,6 @@ export interface HttpContract {
 /** Returns the endpoint of a method and a URL with the values of the path; `null`: there is none. */
 type FindRoute = (method: string, url: string) => { readonly store: Endpoint | null; readonly params: Values } | null
 
-/** Returns the methods of the route of an endpoint. */
 export function methodsOf({ method }: Endpoint): HTTPMethod[] {
   return method === 'GET' ? ['GET', 'HEAD'] : [method]
 }

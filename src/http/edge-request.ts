@@ -159,7 +159,6 @@ function departureOf(presence: Presence): CancelSignal {
   return controller
 }
 
-/** Returns the presence of the client that awaits the response. */
 function presenceOf(response: ServerResponse | undefined): Presence {
   const presence = new Presence()
   if (response === undefined) return presence

@@ -34,7 +34,6 @@ interface PreparedHitOptions {
 
 interface PreparedHit {
   readonly url: ValidatedUrl
-  /** The release by which the URL was validated. */
   readonly release: string | undefined
   readonly names: EventNames
   /** Returns the response again, with its present age; `undefined`: it is no fresh hit of the local tier any more. */

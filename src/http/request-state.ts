@@ -24,7 +24,6 @@ export class RequestState {
   flags: Flags = NO_FLAGS
   /** The request passed every check and was handed to the pipeline, which reports on it from then on. */
   enteredPipeline = false
-  /** The error that was sent. */
   error: EdgeError | undefined = undefined
   /** The response that was sent; absent if an error was sent, or nothing yet. */
   response: EdgeResponse | undefined = undefined

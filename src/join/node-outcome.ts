@@ -12,7 +12,6 @@ export interface NodeOutcome {
   readonly node: string
   /** The response of a node that reports success. */
   readonly part?: ReceivedPart
-  /** The `data` of that response. */
   readonly data?: unknown
   /** Why there is no success. */
   readonly error?: PartError

@@ -19,7 +19,6 @@ export type AgentOwner =
   | { readonly kind: 'node'; readonly node: string }
   | { readonly kind: 'neverConnected' | 'unknown' }
 
-/** Owners by agent id. */
 export type AgentOwnerMap = ReadonlyMap<string, AgentOwner>
 
 /** Every node is agent `000` to itself; clients mean the master by this id. */

@@ -5,7 +5,6 @@ import type { FailureReason } from '../core/node-faults.ts'
 import { AbandonedError } from '../core/presence.ts'
 import { ownEntry, ownText } from '../core/values.ts'
 
-/** Error types of RFC 9209 section 2.3 by error code. */
 const PROXY_ERRORS: Partial<Record<ErrorCode, string>> = {
   901: 'http_request_denied',
   903: 'connection_limit_reached',

@@ -72,7 +72,6 @@ const CALLS_OF_PAGE = 2
 /** Of an agent without rows, the master is asked for the owner. */
 const CALLS_OF_AGENT = 2
 
-/** Reads the rows of the agents of a node. */
 function readOwned(all: AllAgentsRead, agents: ReadAgents, node: string, first?: FirstPage): Promise<NodeContent> {
   const nodes = all.read.ports.view.nodes().length
   const left = priceOfRead(nodes) - CALLS_OF_PAGE * nodes - ownerCalls(agents)

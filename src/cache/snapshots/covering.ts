@@ -96,7 +96,6 @@ export class CoveringResponses {
   }
 }
 
-/** A stored response as it is served. */
 type CoveringResponse = EnvelopeResponse<StoredOrigin>
 
 /** A joined response that has no further members: it lacks no rows. */

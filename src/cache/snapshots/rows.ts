@@ -32,7 +32,6 @@ interface Storing {
 
 type StoredRows = Promise<QueriedRows | undefined>
 
-/** The place of a snapshot in the cache, and how it is listed. */
 type SnapshotPlace = Pick<CacheTarget, 'key' | 'info'>
 
 interface HeldRows {

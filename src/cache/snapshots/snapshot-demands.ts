@@ -9,7 +9,6 @@ import { isNodeFailure, isOutageFailure } from '../../core/error-meanings.ts'
 import type { NodeReads } from '../../core/node-call.ts'
 import { RecentlyUsed } from '../../core/recently-used.ts'
 
-/** What is known of a collection. */
 interface KnownCollection {
   window: DemandWindow
   /** The number of rows; `undefined`: no response has shown it. */
@@ -29,7 +28,6 @@ interface DemandWindow {
   readonly end: number
   readonly isWanted: boolean
   readonly queries: number
-  /** Those of the window before. */
   readonly queriesBefore: number
   /** The most pages that were left of a walk. */
   readonly pagesLeft: number

@@ -123,7 +123,6 @@ export class Snapshots {
     return built
   }
 
-  /** Resolves to undefined if there is no snapshot. */
   async #readSnapshot(snapshot: EdgeRead, policy: CacheTarget['policy']): Promise<SnapshotResponse | undefined> {
     try {
       const response = await this.#read(snapshot)

@@ -94,7 +94,6 @@ export class EpochReader {
   }
 }
 
-/** Returns the epochs at these places of a reply. */
 function epochsAt(places: readonly number[], reply: EpochsReply | undefined): TagEpochs | undefined {
   if (reply === undefined) return undefined
   const { generation, epochs, fenced } = reply

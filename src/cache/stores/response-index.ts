@@ -152,7 +152,6 @@ export class ResponseIndex {
     this.#remembered.discard()
   }
 
-  /** Returns the named group, or all. */
   async #groups(only?: string): Promise<readonly string[]> {
     if (only !== undefined) return [only]
     const { bodies, times } = this.#options.replica

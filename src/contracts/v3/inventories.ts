@@ -260,7 +260,6 @@ export const inventoryObjects: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Returns the fields that rows have in both layouts. */
 export function sharedFieldsOf({ fields, rows = {} }: Inventory): InventoryFields {
   return fieldsOf(fields).filter(([name]) => !rows[name]?.dropped)
 }

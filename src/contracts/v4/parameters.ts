@@ -111,7 +111,6 @@ export const agentStatus = param(
   list(oneOf('active', 'pending', 'never_connected', 'disconnected'), { minItems: 1 }),
 )
 
-/** Which agents a list has. */
 export const agentFilters: Params = {
   'os.type': param('type of the operating system', since('5.0', text('alphanumeric'))),
   'os.platform': word('platform of the operating system'),

@@ -54,7 +54,6 @@ export function lastReleaseOf(method: string, path: string): { readonly until: t
   return GONE.has(first) || GONE_OPERATIONS.has(`${method} ${path}`) ? { until: LAST } : undefined
 }
 
-/** Returns the record with its last release. */
 export function upToLastRelease(record: V4Endpoint): V4Endpoint {
   const { method, path, beyondSeed, releases } = record
   const last = beyondSeed ? undefined : lastReleaseOf(method, path)

@@ -52,7 +52,6 @@ interface Described {
 export interface Text extends Described {
   readonly type: 'string'
   readonly format?: Format
-  /** The format from a release on. */
   readonly laterFormat?: { readonly since: Release; readonly format: Format }
   /** The only texts that are valid. */
   readonly words?: readonly string[]
