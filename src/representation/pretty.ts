@@ -3,8 +3,6 @@ import { BACKSLASH, COLON, COMMA, IS_SPACE, QUOTE, skipSpace } from '../core/jso
 import { concatOwn } from '../core/long-values.ts'
 import { type CooperativeTask, isTurnOverNow, PAUSE, runAtOnce, runTask } from '../core/turns.ts'
 
-const SPACE = 0x20
-const LINE_FEED = 0x0a
 const INDENT_SPACES = 3
 
 /**
@@ -23,50 +21,57 @@ export function pretty(json: string | Buffer): Buffer {
   return Buffer.concat(runAtOnce(indent(input)) ?? [input])
 }
 
-/** Bytes of text between two looks at the clock. */
+/** Bytes of text between two looks at the clock, and of the result: a comma on a deep level becomes 300. */
 const PIECE_BYTES = 32 * 1024
+const MAX_INDENTED_PIECE_BYTES = 256 * 1024
 
-/** The same for a body, in blocks; `undefined`: the result would have more than `maxBytes`. */
+/** The same for a body, in chunks; `undefined`: the result would have more than `maxBytes`. */
 function* indent(input: Buffer, maxBytes = Number.POSITIVE_INFINITY): CooperativeTask<readonly Buffer[] | undefined> {
-  const out = new Blocks(input.length * 2 + 16)
+  const chunks: Buffer[] = []
+  let bytes = 0
+  // Latin-1 has one character for each byte.
+  let text = ''
   let depth = 0
   let at = 0
   let isInText = false
   let pieceEnd = PIECE_BYTES
   while (at < input.length) {
-    if (at >= pieceEnd) {
-      if (out.length > maxBytes) return undefined
+    if (at >= pieceEnd || text.length >= MAX_INDENTED_PIECE_BYTES) {
+      bytes += text.length
+      if (bytes > maxBytes) return undefined
+      chunks.push(Buffer.from(text, 'latin1'))
+      text = ''
       if (isTurnOverNow()) yield PAUSE
       pieceEnd = at + PIECE_BYTES
     }
     const byte = input[at] ?? 0
     if (isInText || byte === QUOTE) {
       const end = endOfString(input, isInText ? at : at + 1, pieceEnd)
-      out.copy(input, at, Math.abs(end))
+      text += input.toString('latin1', at, Math.abs(end))
       isInText = end < 0
       at = Math.abs(end)
       continue
     }
     at++
     if (IS_SPACE[byte] === 1) continue
+    const character = String.fromCharCode(byte)
     if (isOpening(byte)) {
       const next = skipSpace(input, at)
-      out.byte(byte)
-      if (isClosing(input[next] ?? 0)) {
-        out.byte(input[next] ?? 0)
-        at = next + 1
-      } else out.line(++depth)
-    } else if (isClosing(byte)) {
-      out.line(--depth)
-      out.byte(byte)
-    } else {
-      out.byte(byte)
-      if (byte === COMMA) out.line(depth)
-      else if (byte === COLON) out.byte(SPACE)
-    }
+      const isEmpty = isClosing(input[next] ?? 0)
+      text += character + (isEmpty ? input.toString('latin1', next, next + 1) : lineAt(++depth))
+      if (isEmpty) at = next + 1
+    } else if (isClosing(byte)) text += lineAt(--depth) + character
+    else text += character + (byte === COMMA ? lineAt(depth) : byte === COLON ? ' ' : '')
   }
-  out.byte(LINE_FEED)
-  return out.length > maxBytes ? undefined : out.end()
+  chunks.push(Buffer.from(`${text}\n`, 'latin1'))
+  return bytes + text.length < maxBytes ? chunks : undefined
+}
+
+/** The line feed and the spaces in front of each level. */
+const LINES = Array.from({ length: MAX_INDENTED_DEPTH + 1 }, (_, depth) => `\n${' '.repeat(INDENT_SPACES * depth)}`)
+
+function lineAt(depth: number): string {
+  return LINES[Math.min(Math.max(depth, 0), MAX_INDENTED_DEPTH)] ?? ''
 }
 
 /** Texts whose indented form is longer are sent as they are. Indenting 4 MB of brackets would give 1.2 GB. */
@@ -106,9 +111,9 @@ export function indentOnce(etag: string, body: Buffer): Buffer | Promise<Buffer>
 
 /** Returns the indented form, or the body itself if the form would be too long. */
 export function indentWithin(body: Buffer): Buffer | Promise<Buffer> {
-  const blocks = runTask(indent(body, MAX_INDENTED_BYTES))
+  const chunks = runTask(indent(body, MAX_INDENTED_BYTES))
   const whole = (found: readonly Buffer[] | undefined) => (found === undefined ? body : concatOwn(found))
-  return blocks instanceof Promise ? blocks.then(whole) : whole(blocks)
+  return chunks instanceof Promise ? chunks.then(whole) : whole(chunks)
 }
 
 /**
@@ -131,53 +136,4 @@ function isOpening(byte: number): boolean {
 
 function isClosing(byte: number): boolean {
   return (byte & 0xdf) === 0x5d
-}
-
-const MAX_BLOCK_BYTES = 256 * 1024
-
-/** Bytes that are written in blocks: one buffer would be copied each time when it is full. */
-class Blocks {
-  readonly #full: Buffer[] = []
-  #block: Buffer
-  /** Bytes of the block that are used. */
-  #used = 0
-  #fullBytes = 0
-
-  constructor(expectedBytes: number) {
-    this.#block = Buffer.allocUnsafe(Math.min(expectedBytes, MAX_BLOCK_BYTES))
-  }
-
-  byte(value: number): void {
-    this.#reserve(1)
-    this.#block[this.#used++] = value
-  }
-
-  copy(from: Buffer, start: number, end: number): void {
-    this.#reserve(end - start)
-    this.#used += from.copy(this.#block, this.#used, start, end)
-  }
-
-  line(depth: number): void {
-    const spaces = INDENT_SPACES * Math.min(Math.max(depth, 0), MAX_INDENTED_DEPTH)
-    this.#reserve(spaces + 1)
-    this.#block[this.#used++] = LINE_FEED
-    this.#block.fill(SPACE, this.#used, this.#used + spaces)
-    this.#used += spaces
-  }
-
-  get length(): number {
-    return this.#fullBytes + this.#used
-  }
-
-  end(): readonly Buffer[] {
-    return [...this.#full, this.#block.subarray(0, this.#used)]
-  }
-
-  #reserve(count: number): void {
-    if (this.#used + count <= this.#block.length) return
-    this.#full.push(this.#block.subarray(0, this.#used))
-    this.#fullBytes += this.#used
-    this.#block = Buffer.allocUnsafe(Math.max(count, MAX_BLOCK_BYTES))
-    this.#used = 0
-  }
 }
