@@ -36,38 +36,19 @@ export interface Exchanged {
   offer(reports: readonly unknown[] | undefined): void
 }
 
-/** Others skip a longer report as a whole, so parts that would exceed it are left out. */
+/** Others skip a longer report as a whole, so it is sent without parts that would exceed it. */
 const MAX_REPORT_CHARS = 65_536
-/** The parts of a report for the states of the nodes, and for the latest calls to them: twice. */
-const MAX_NODES_CHARS = 20_480
-const MAX_CALLS_CHARS = 8192
-/** For the names of the parts. */
-const MAX_NAMES_CHARS = 512
-/** The part of a report for joined responses, which are long if a cluster has many nodes. */
-const MAX_JOINED_CHARS = 8192
-/** The part of a report for the list of nodes. Without it, each replica reads the list of a larger cluster by itself. */
-const MAX_NODE_LIST_CHARS = 8192
-
-/** The parts that other modules make, the most important first, with the characters for each of them. */
-const MAX_EXCHANGED_CHARS = {
-  /** Digests of the settings. */
-  settings: 8192,
-  /** What its requests cost. */
-  costs: 16_384,
-  /** Its newest events. */
-  events: 4096,
-}
-type ExchangedName = keyof typeof MAX_EXCHANGED_CHARS
-export const EXCHANGED_NAMES = Object.keys(MAX_EXCHANGED_CHARS) as ExchangedName[]
-
 const MAX_NODES = 200
+const MAX_JOINED = 20
+const MAX_FAILURE_CHARS = 200
+
+/** The parts that other modules make. */
+export const EXCHANGED_NAMES = ['settings', 'costs', 'events'] as const
+type ExchangedName = (typeof EXCHANGED_NAMES)[number]
 
 const number = Type.Number()
 const optionalNumber = Type.Optional(Type.Number())
 export const text = Type.String({ maxLength: 300 })
-/** The failure of one node, and the part of a report for all of them. */
-const MAX_FAILURE_CHARS = 200
-const MAX_FAILURES_CHARS = 8192
 const lastFailure = Type.Optional(Type.Object({ fault: text, detail: text, ago: number }))
 /** Another version may know further states. */
 const state = Type.Unsafe<NodeSummary['state']>(text)
@@ -118,63 +99,43 @@ const reportSchema = Type.Object({
 })
 const parseReport = parserOf(reportSchema, MAX_REPORT_CHARS)
 
-/** Returns the report as text, with as much of its parts as others accept. */
+/** Returns the report as text. */
 export function formatReport(self: ReplicaSelf & ReplicaReport): string {
   const { name, version, ready, draining, contact, rates, local, nodes, joined, nodeList } = self
   const { failing, answered } = contact()
   const states = { ready: ready(), draining: draining() }
-  const head = { name, version, ...states, wall: Date.now(), rates: rates(), local: local() }
-  const take = takeInto(MAX_REPORT_CHARS - MAX_NAMES_CHARS - JSON.stringify(head).length)
   const listed = nodes().slice(0, MAX_NODES)
-  const nodeStates = listed.map(({ name, state, inFlight, limit }) => ({ name, state, inFlight, limit }))
-  // The most important parts first: each may use what those before it have left.
-  const [shownNodes, failed, reachable] = [
-    take(nodeStates, MAX_NODES_CHARS),
-    take(wholeTimes(failing), MAX_CALLS_CHARS),
-    take(wholeTimes(answered), MAX_CALLS_CHARS),
-  ]
-  const [list] = take([nodeList.lastRead()], MAX_NODE_LIST_CHARS)
-  const exchanged = EXCHANGED_NAMES.map((part) => [part, ...take([self[part].report()], MAX_EXCHANGED_CHARS[part])])
-  const joinedShown = take(joined(), MAX_JOINED_CHARS)
-  const failures = take(listed.slice(0, shownNodes.length).map(shortFailureOf), MAX_FAILURES_CHARS)
-  return JSON.stringify({
-    ...head,
-    ...(failing && { failing: failed }),
-    ...(answered && { answered: reachable }),
-    nodes: shownNodes.map((node, at) => ({ ...node, ...failures[at] })),
-    joined: joinedShown,
-    nodeList: list,
-    ...Object.fromEntries(exchanged),
-  })
-}
-
-/** Returns the last failure of a node that is not up, unless its text is long. */
-function shortFailureOf({ state, lastFailure }: ReportedNode): Pick<ReportedNode, 'lastFailure'> {
-  const isShort = lastFailure !== undefined && JSON.stringify(lastFailure).length <= MAX_FAILURE_CHARS
-  return state !== 'up' && isShort ? { lastFailure } : {}
-}
-
-function wholeTimes(calls: ReplicaSummary['failing'] = []): NonNullable<ReplicaSummary['failing']> {
-  return calls.slice(0, MAX_NODES).map(({ node, ago }) => ({ node, ago: Math.round(ago) }))
-}
-
-/**
- * Returns a function that takes the first values whose JSON has at most `maxChars` characters, with a comma for each; all its
- * calls together take `chars`.
- */
-function takeInto(chars: number): <Value>(values: readonly Value[], maxChars: number) => readonly Value[] {
-  let left = chars
-  return (values, maxChars) => {
-    let leftOfPart = Math.min(left, maxChars)
-    const lengths = values.map((value) => (JSON.stringify(value) ?? '').length + 1)
-    const end = lengths.findIndex((length) => {
-      leftOfPart -= length
-      return leftOfPart < 0
-    })
-    const count = end === -1 ? values.length : end
-    left -= lengths.slice(0, count).reduce((sum, length) => sum + length, 0)
-    return values.slice(0, count)
+  const needed = {
+    ...{ name, version, ...states, wall: Date.now(), rates: rates(), local: local() },
+    ...{ failing: wholeTimes(failing), answered: wholeTimes(answered) },
+    nodes: listed.map(({ name, state, inFlight, limit }) => ({ name, state, inFlight, limit })),
   }
+  /** The least important first. */
+  const optional: Record<string, unknown> = {
+    nodes: listed.map((node, at) => ({ ...needed.nodes[at], ...failureOf(node) })),
+    events: self.events.report(),
+    costs: self.costs.report(),
+    settings: self.settings.report(),
+    nodeList: nodeList.lastRead(),
+  }
+  const removable = Object.keys(optional)
+  let shown = joined().slice(0, MAX_JOINED)
+  for (;;) {
+    const text = JSON.stringify({ ...needed, ...optional, joined: shown })
+    if (text.length <= MAX_REPORT_CHARS || removable.length === 0) return text
+    if (shown.length > 0) shown = shown.slice(0, shown.length / 2)
+    else delete optional[removable.shift() ?? '']
+  }
+}
+
+/** Returns the last failure of a node that is not up. */
+function failureOf({ state, lastFailure }: ReportedNode): Pick<ReportedNode, 'lastFailure'> {
+  if (state === 'up' || lastFailure === undefined) return {}
+  return { lastFailure: { ...lastFailure, detail: lastFailure.detail.slice(0, MAX_FAILURE_CHARS) } }
+}
+
+function wholeTimes(calls: ReplicaSummary['failing']): ReplicaSummary['failing'] {
+  return calls?.slice(0, MAX_NODES).map(({ node, ago }) => ({ node, ago: Math.round(ago) }))
 }
 
 /** Returns an empty list if the report is not valid. `ago`: milliseconds since it was published. */

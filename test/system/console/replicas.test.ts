@@ -72,5 +72,6 @@ t.test('a report contains as many joined responses as fit into its size limit', 
   await new Promise((resolve) => setImmediate(resolve))
   const [other] = replicas.others() ?? []
   t.equal(other?.nodes.length, 100, 'its nodes are listed')
-  t.strictSame(other?.joined, [joinedResponse(2000)], 'only the newest joined response fits')
+  const newest = Array.from({ length: 10 }, (_, at) => joinedResponse(2000 + 1000 * at))
+  t.strictSame(other?.joined, newest, 'only the newest joined responses fit')
 })
