@@ -21,7 +21,7 @@ interface DocumentedContract {
   /** Returns the response with the document: with an entity tag, and compressed if the client accepts it. */
   readonly represent: (headers: IncomingHttpHeaders) => Promise<{
     readonly status: number
-    readonly stableHeaders: readonly string[]
+    readonly headers: readonly string[]
     readonly bytes?: Buffer
   }>
 }
@@ -34,7 +34,7 @@ export function referencePlugin(contracts: ReferenceOptions, folder: string | un
       const { represent } = contracts[contract]
       for (const url of [json, `${path}/json`])
         app.get(url, async ({ headers }, reply) => {
-          const { status, stableHeaders: pairs, bytes } = await represent(headers)
+          const { status, headers: pairs, bytes } = await represent(headers)
           for (let at = 0; at < pairs.length; at += 2) reply.header(pairs[at] ?? '', pairs[at + 1])
           return reply.code(status).send(bytes)
         })

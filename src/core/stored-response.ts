@@ -140,13 +140,13 @@ export interface StoredForm {
 export interface PreparedHead {
   /** Names in lower case and values, alternating, which stay the same. */
   readonly stable: readonly string[]
-  /** The other headers of the last hit. Age and time left are sent in whole seconds, so hits of one second share them. */
+  /** The headers of the last hit. Age and time left are sent in whole seconds, so hits of one second share them. */
   last?: {
     /** Seconds. */
     readonly age: number
     readonly ttl: number | undefined
     readonly clusterStatus: string
-    readonly pairs: readonly string[]
+    readonly headers: readonly string[]
   }
 }
 

@@ -134,8 +134,8 @@ export class PreparedHits {
     const preferences = preferencesOf(headers, hit.url.flags)
     const representation = representCached(response, response.origin, preferences)
     if (representation instanceof Promise || !this.#authenticator.countHit(caller)) return false
-    const { status, stableHeaders, ownHeaders, bytes } = representation
-    reply.raw.writeHead(status, [...commonHeaders(id), ...stableHeaders, ...ownHeaders]).end(bytes)
+    const { status, bytes } = representation
+    reply.raw.writeHead(status, [...commonHeaders(id), ...representation.headers]).end(bytes)
     // The response does not come from Fastify, which runs no further hook for it.
     reply.hijack()
     this.#options.observe?.(eventOfHit({ id, method, edge }, hit.names, caller.name, response, representation))

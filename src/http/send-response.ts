@@ -17,10 +17,9 @@ export async function sendResponse(
     return reply.code(response.status).type(response.type).send(response.stream)
   }
   const preferences = preferencesOf(request.headers, edge.flags)
-  const { status, stableHeaders, ownHeaders, bytes } = await represent(response, preferences)
+  const { status, headers, bytes } = await represent(response, preferences)
   reply.code(status)
-  addHeaders(reply, stableHeaders)
-  addHeaders(reply, ownHeaders)
+  addHeaders(reply, headers)
   await endOfTurn()
   return reply.send(bytes)
 }

@@ -25,17 +25,21 @@ export function stableHeadersOf(
   return [...contentHeaders(bytes, isProblem(response)), ...validators, ...encoded]
 }
 
-/** Age and time left are sent in whole seconds, so the hits of one second share these headers. */
-export function ownHeaders({ status, response, age: ms }: CachedResponse, head: PreparedHead): readonly string[] {
+/**
+ * Returns the headers of a response of the cache: those of its form, its age and how the cache handled it. Age and time left
+ * are sent in whole seconds, so the hits of one second share them.
+ */
+export function cachedHeaders({ status, response, age: ms }: CachedResponse, head: PreparedHead): readonly string[] {
   const { clusterStatus } = response
   const age = Math.max(0, Math.floor(ms / 1000))
   const ttl = status.ttl === undefined ? undefined : Math.floor(status.ttl / 1000)
   const { last } = head
   const isShared = status.hit === true && status.detail === undefined
-  if (isShared && last?.age === age && last.ttl === ttl && last.clusterStatus === clusterStatus) return last.pairs
-  const pairs = ['age', String(age), 'cache-status', cacheStatus(status), ...clusterHeaders(clusterStatus)]
-  if (isShared) head.last = { age, ttl, clusterStatus, pairs }
-  return pairs
+  if (isShared && last?.age === age && last.ttl === ttl && last.clusterStatus === clusterStatus) return last.headers
+  const own = ['age', String(age), 'cache-status', cacheStatus(status), ...clusterHeaders(clusterStatus)]
+  const headers = [...head.stable, ...own]
+  if (isShared) head.last = { age, ttl, clusterStatus, headers }
+  return headers
 }
 
 /** What each node contributed to a joined response (RFC 9651). */

@@ -8,10 +8,10 @@ import type { CachedResponse, EnvelopeResponse } from '../core/response.ts'
 import type { StoredForm, StoredForms } from '../core/stored-response.ts'
 import { type Coding, encode, parseAcceptEncoding } from './codings.ts'
 import {
+  cachedHeaders,
   cacheStatus,
   clusterHeaders,
   contentHeaders,
-  ownHeaders,
   stableHeadersOf,
   validatorHeaders,
 } from './headers.ts'
@@ -33,13 +33,10 @@ interface Preferences {
 /** Shorter bodies are not compressed. */
 const MIN_COMPRESSED_BYTES = 1024
 
-/** Headers: names in lower case and values, alternating. */
 interface Representation {
   readonly status: number
-  /** The headers that stay the same as long as the representation does. */
-  readonly stableHeaders: readonly string[]
-  /** The headers of this response. */
-  readonly ownHeaders: readonly string[]
+  /** Names in lower case and values, alternating. */
+  readonly headers: readonly string[]
   /** Absent: the response has no body. */
   readonly bytes?: Buffer
 }
@@ -95,20 +92,19 @@ function formOf({ response: { forms, etag } }: CachedResponse, name: keyof Store
 async function representUncached(response: EnvelopeResponse, preferences: Preferences): Promise<Representation> {
   const { status, body, origin } = response
   const bytes = preferences.pretty ? await indentWithin(body) : body
-  const headers = origin.kind === 'edge' ? Object.entries(origin.headers).flat() : []
+  const ofEdge = origin.kind === 'edge' ? Object.entries(origin.headers).flat() : []
   const { clusterStatus, oldestPartAge, mark } = partsOf(origin)
   const cache = uncachedStatusOf(origin)
-  const stableHeaders = [...headers, ...clusterHeaders(clusterStatus), ...contentHeaders(bytes, isProblem(response))]
+  const content = [...clusterHeaders(clusterStatus), ...contentHeaders(bytes, isProblem(response))]
   const age = mark ? ['age', String(Math.floor(oldestPartAge / 1000))] : []
-  const ownHeaders = cache === undefined ? [] : [...age, 'cache-status', cacheStatus(cache)]
-  return { status, stableHeaders, ownHeaders, bytes }
+  const ofCache = cache === undefined ? [] : [...age, 'cache-status', cacheStatus(cache)]
+  return { status, headers: [...ofEdge, ...content, ...ofCache], bytes }
 }
 
 /** The copy of the client is valid: only of successful responses (RFC 9110 section 13.2.1). */
 function notModified(cached: CachedResponse, form: StoredForm): Representation {
   form.notModified ??= { stable: validatorHeaders(form.etag) }
-  const { notModified: head } = form
-  return { status: 304, stableHeaders: head.stable, ownHeaders: ownHeaders(cached, head) }
+  return { status: 304, headers: cachedHeaders(cached, form.notModified) }
 }
 
 function full(
@@ -119,8 +115,7 @@ function full(
   coding?: Coding,
 ): Representation {
   form.full ??= { stable: stableHeadersOf(response, form.etag, bytes, coding) }
-  const { full: head } = form
-  return { status: response.status, stableHeaders: head.stable, ownHeaders: ownHeaders(cached, head), bytes }
+  return { status: response.status, headers: cachedHeaders(cached, form.full), bytes }
 }
 
 const ENTITY_TAG = /[\t ,]*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")[\t ]*(?=,|$)/y
