@@ -32,6 +32,8 @@ interface LoginOptions {
 
 interface RememberedLogin {
   readonly digest: Buffer
+  /** Whether it is in memory: not any more after `forget`, another login of the user, or too many users. */
+  isRemembered: boolean
   /** Not extended by use: the password is checked again a minute after the last check. */
   readonly expiresAt: number
 }
@@ -55,7 +57,9 @@ export function createPasswordLogins(
 export class PasswordLogins {
   readonly #options: LoginOptions
   readonly #key = randomBytes(32)
-  readonly #remembered = growingLru<string, RememberedLogin>(MAX_REMEMBERED_USERS)
+  readonly #remembered = growingLru<string, RememberedLogin>(MAX_REMEMBERED_USERS, (login) => {
+    login.isRemembered = false
+  })
   readonly #pending = new Map<string, Promise<LoginResult>>()
   readonly #checks: Semaphore
   #delayed = 0
@@ -120,18 +124,17 @@ export class PasswordLogins {
     }
     if (!isRight) return WRONG
     await attempts.succeed(address, name)
-    const remembered = { digest: Buffer.from(digest), expiresAt: clock.elapsed() + REMEMBER_MS }
-    if (credentialVersion === this.#options.credentialVersion(name)) this.#remembered.set(name, remembered)
+    const isRemembered = credentialVersion === this.#options.credentialVersion(name)
+    const remembered = { digest: Buffer.from(digest), isRemembered, expiresAt: clock.elapsed() + REMEMBER_MS }
+    if (isRemembered) this.#remembered.set(name, remembered)
     return this.#success(name, remembered)
   }
 
-  /** The remembered login is compared by identity, which needs no digest: it was found equal before. */
+  /** `remembered`: was found equal to the credentials, which need no digest any more. */
   #success(name: string, remembered: RememberedLogin): Extract<LoginResult, { readonly ok: true }> {
     const { attempts, clock } = this.#options
     const isCurrent = (address: string) =>
-      this.#remembered.peek(name) === remembered &&
-      remembered.expiresAt > clock.elapsed() &&
-      attempts.blockedForMs(address, name) <= 0
+      remembered.isRemembered && remembered.expiresAt > clock.elapsed() && attempts.blockedForMs(address, name) <= 0
     return { ok: true, isCurrent }
   }
 
