@@ -8,11 +8,11 @@
  */
 import { parseInTurns } from '../core/json-parse.ts'
 import { type CooperativeTask, isTurnOver, PAUSE, runTask } from '../core/turns.ts'
-import { Heap } from './heap.ts'
 import { parseSorting } from './order.ts'
 import { createPageWriter, type InjectedMembers, readLongRow } from './page-writer.ts'
 import { isLongRow, type Rows, rangeOf } from './rows.ts'
 import { compareSortKeys, createSortKeyReader, parseRow } from './sort-keys.ts'
+import { addInOrder } from './sorted-list.ts'
 import {
   createFetchedPages,
   type FetchedPages,
@@ -141,18 +141,20 @@ interface OpenInput {
 function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedRows | undefined> {
   const { inputs, options, sign, unsorted } = state
   const end = options.limit > 0 ? options.offset + options.limit : 0
-  const heap = new Heap<OpenInput>((a, b) => isBefore(a, b, state))
+  /** The last one has the next row of the page. */
+  const open: OpenInput[] = []
+  const add = (one: OpenInput) => addInOrder(open, one, (a, b) => isBefore(a, b, state))
   for (const [input, rows] of (yield* openInputs(state, sortAll, end)).entries()) {
     let first = nextOf(rows)
     while (first instanceof Promise) first = nextOf(rows, yield first)
-    if (first !== undefined) heap.push({ input, rows, current: first })
+    if (first !== undefined) add({ input, rows, current: first })
     // There may be thousands of agents.
     if (isTurnOver()) yield PAUSE
   }
   const writer = createPageWriter(inputs, options.source, options)
   const rowsTaken: number[] = new Array(inputs.length).fill(0)
   for (let at = 0; at < end; at++) {
-    const { top } = heap
+    const top = open.pop()
     if (top === undefined) break
     const { input, rows, current } = top
     if (at >= options.offset) {
@@ -162,13 +164,13 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
     if (at + 1 === end) break
     let next = nextOf(rows)
     while (next instanceof Promise) next = nextOf(rows, yield next)
-    if (next === undefined) heap.pop()
-    else if (sign * compareSortKeys(current.keys, next.keys) > 0) {
-      unsorted.add(input)
-      return undefined
-    } else {
+    if (next !== undefined) {
+      if (sign * compareSortKeys(current.keys, next.keys) > 0) {
+        unsorted.add(input)
+        return undefined
+      }
       top.current = next
-      heap.sinkTop()
+      add(top)
     }
     if (isTurnOver()) yield PAUSE
   }

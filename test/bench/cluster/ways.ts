@@ -1,9 +1,9 @@
 import { createConnection, type Socket } from 'node:net'
 import { buildConnector, Client, type Dispatcher } from 'undici'
-import { Heap } from '../../../src/collections/heap.ts'
 import { type MergeInput, mergeRows } from '../../../src/collections/merge.ts'
 import { createCollectionBody } from '../../../src/collections/page-frame.ts'
 import { rowsOf } from '../../../src/collections/rows.ts'
+import { addInOrder } from '../../../src/collections/sorted-list.ts'
 import { sources } from '../../../src/collections/sources.ts'
 import type { Row } from '../../../src/collections/value.ts'
 import { readEnvelopeInTurns } from '../../../src/core/envelope.ts'
@@ -138,7 +138,7 @@ interface Parsed {
 }
 
 /**
- * The fastest way with parsed rows: parsed on arrival, merged by the same heap, and only the page is serialised.
+ * The fastest way with parsed rows: parsed on arrival, merged in the same way, and only the page is serialised.
  */
 async function parsed(clients: readonly Client[], { offset, limit }: Page): Promise<Run> {
   const responses: Parsed[] = []
@@ -150,21 +150,25 @@ async function parsed(clients: readonly Client[], { offset, limit }: Page): Prom
   return { ...got, body: Buffer.from(JSON.stringify({ error: 0, data: { items, totalItems } })) }
 }
 
+interface OpenPart {
+  at: number
+  id: number
+  readonly node: number
+  readonly items: readonly Row[]
+}
+
 function firstRows(responses: readonly Parsed[], count: number): Row[] {
-  const heap = new Heap<{ at: number; id: number; readonly node: number; readonly items: readonly Row[] }>((a, b) => {
-    return a.id !== b.id ? a.id < b.id : a.node < b.node
-  })
-  for (const [node, { data }] of responses.entries())
-    heap.push({ at: 0, id: idOf(data.items[0]), node, items: data.items })
+  const open: OpenPart[] = []
+  const add = (part: OpenPart) => addInOrder(open, part, (a, b) => (a.id !== b.id ? a.id < b.id : a.node < b.node))
+  for (const [node, { data }] of responses.entries()) add({ at: 0, id: idOf(data.items[0]), node, items: data.items })
   const rows: Row[] = []
   while (rows.length < count) {
-    const top = heap.top
+    const top = open.pop()
     const row = top?.items[top.at]
     if (!top || !row) break
     rows.push(row)
     top.id = idOf(top.items[++top.at])
-    if (top.at < top.items.length) heap.sinkTop()
-    else heap.pop()
+    if (top.at < top.items.length) add(top)
   }
   return rows
 }
