@@ -26,7 +26,7 @@ export function buildContracts({ initial, current }: ReloadableConfig, cluster: 
     v3: v3Contract(catalogue),
     v4: v4Contract({
       catalogue: usesManagerUsers ? withManagerUsers(v4Records) : v4Records,
-      releases: () => cluster.view.releases?.() ?? {},
+      releases: () => cluster.view.releases(),
     }),
   }
   const served: ServedContracts = new Map(

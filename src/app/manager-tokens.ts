@@ -74,7 +74,7 @@ async function askMaster(
   const { status } = result.response
   if (status === 200) {
     const version = versionIn(result.response, 'v4')
-    if (version !== undefined) cluster.view.versions?.note(node, version)
+    if (version !== undefined) cluster.view.versions.note(node, version)
     return true
   }
   throw new EdgeError(920, ` to check the token: status ${status}`)

@@ -38,7 +38,7 @@ export function rememberManagerUsers(
     recheck: () => initial.access.tokens.recheck,
     recheckMax: () => initial.access.tokens.recheckMax,
     perMinute: derive((config) => config.cluster.limits.perMinute ?? layoutRules.v4.perMinute),
-    isBusy: () => (view.waitForNextRead?.(view.master().name, waiting.others) ?? 0) > 0,
+    isBusy: () => view.waitForNextRead(view.master().name, waiting.others) > 0,
     replicas: () => shared?.replica.heartbeat.replicas ?? 1,
   })
   const acceptedTokens = new AcceptedTokens({

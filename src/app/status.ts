@@ -85,7 +85,7 @@ export async function buildStatus(base: StatusBase, parts: StatusParts, times: E
     }),
     certificates: certificates.current,
     ...(shared && { replicas: shared.replicas.others, settingDifferences: comparison.differences }),
-    layoutMixture: () => cluster.view.layoutMixture?.(),
+    layoutMixture: () => cluster.view.layoutMixture(),
   }
   const problems = watchProblems(() => problemsOf(sources))
   const stop = () => {

@@ -48,12 +48,12 @@ export async function checkNodes(config: Config, report: (finding: Finding) => v
     report(finding)
     if (ok && rules.hasRights && type === 'master' && credentials.mode === 'service') {
       const rights = await readAccountRights(cluster.call, probe)
-      for (const text of findMissingRights(config, rights, cluster.view.releaseOf?.(name))) {
+      for (const text of findMissingRights(config, rights, cluster.view.releaseOf(name))) {
         report({ check: 'account', status: 'warning', text, fix: RIGHTS_FIX })
       }
     }
   }
-  const mixture = recogniser.view.layoutMixture?.()
+  const mixture = recogniser.view.layoutMixture()
   if (mixture !== undefined) {
     report({
       check: 'layouts',
@@ -73,7 +73,7 @@ function connect(config: Config, layout: Config['cluster']['layout']): Promise<C
 
 /** Returns `undefined` unless the master has release 5.0. */
 function findWorkerWithoutApi(name: string, { view }: Cluster): Finding | undefined {
-  if (!isRelease5(view.releaseOf?.(view.master().name))) return undefined
+  if (!isRelease5(view.releaseOf(view.master().name))) return undefined
   const text = `${name} does not answer: workers of release 5.0 have no API, and the edge does not use their addresses`
   return { check: name, status: 'warning', text, fix: 'remove it from cluster.nodes' }
 }

@@ -208,37 +208,30 @@ export interface ClusterView {
   master(): NodeInfo
   /** Returns the layout of the API of a node; `undefined`: it is not recognised yet. */
   layoutOf(name: string): Layout | undefined
-  /** Returns the nodes by layout if they have different ones. Absent: all nodes have the configured layout. */
-  layoutMixture?(): LayoutMixture | undefined
+  /** Returns the nodes by layout if they have different ones. */
+  layoutMixture(): LayoutMixture | undefined
   /**
    * Recognises the layout of a node again, because a response did not fit the layout `used`. `shown`: the layout that the
    * response showed. Resolves to whether the node has another one. Absent: layouts do not change.
    */
   confirmLayout?(name: string, used: Layout, shown?: Layout): Promise<boolean>
-  /** The versions of nodes. Absent: they are read before each request that depends on them. */
-  readonly versions?: NodeVersions
+  readonly versions: NodeVersions
   /** Returns the release of a node, also if it was read long ago; `undefined`: it was never read. */
-  releaseOf?(name: string): string | undefined
+  releaseOf(name: string): string | undefined
   /** Returns the lowest and the highest release 4 or later of the nodes, as far as they are known; absent: none is. */
-  releases?(): { readonly lowest?: string | undefined; readonly highest?: string | undefined }
+  releases(): { readonly lowest?: string | undefined; readonly highest?: string | undefined }
   /** Whether a call may be sent to the node: it is not ejected, and its queue has room. */
   isAvailable(name: string): boolean
-  /** Whether the node was found not to answer at all, neither calls nor probes. Absent: not known. */
-  isSilent?(name: string): boolean
+  /** Whether the node was found not to answer at all, neither calls nor probes. */
+  isSilent(name: string): boolean
   /** Returns how many more calls the node would take at once, without queueing; 0 if it takes none. */
   freeSlots(name: string): number
-  /** Whether another call would leave the node no free slot for the next one. Absent: not known. */
-  isSaturated?(name: string): boolean
-  /**
-   * Returns the milliseconds until the limit per minute of the node permits this number of reads; Infinity: it never does.
-   * Absent: there is no such limit.
-   */
-  waitForReads?(name: string, calls: number): number
-  /**
-   * Returns the milliseconds until one more read may be sent, after those in the queue and `others`. Absent: there is no such
-   * limit.
-   */
-  waitForNextRead?(name: string, others: number): number
+  /** Whether another call would leave the node no free slot for the next one. */
+  isSaturated(name: string): boolean
+  /** Returns the milliseconds until the limit per minute of the node permits this number of reads; Infinity: it never does. */
+  waitForReads(name: string, calls: number): number
+  /** Returns the milliseconds until one more read may be sent, after those in the queue and `others`. */
+  waitForNextRead(name: string, others: number): number
 }
 
 /** Returns the minor version of a release 4, such as 5 for `4.5.4`, and Infinity for later releases; `undefined` for other texts. */

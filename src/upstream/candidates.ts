@@ -78,7 +78,7 @@ export async function callCandidates(
 function isWithOthers(error: unknown, request: EdgeRequest, { node }: Candidate, options: CandidateOptions): boolean {
   const isLacking = error instanceof EdgeError && (error.code === 603 || error.code === 938)
   if (request.kind !== 'read' || !isLacking) return false
-  return isRelease5(options.view.releaseOf?.(node)) && candidatesOf(request, options)[0]?.node !== node
+  return isRelease5(options.view.releaseOf(node)) && candidatesOf(request, options)[0]?.node !== node
 }
 
 /** A token of the caller is good at its node only. */

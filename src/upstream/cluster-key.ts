@@ -40,7 +40,7 @@ export async function withoutClusterKey(
   }
   if (masked.equals(bytes)) return respond(bytes)
   // A node that was of an earlier release may have been upgraded before it sent this response.
-  const isKnown = isRelease5(view.releaseOf?.(node))
+  const isKnown = isRelease5(view.releaseOf(node))
   const release = isKnown ? undefined : await readVersion(request, node, { call, timeout, view })
   return respond(release === undefined || isRelease5(release) ? masked : bytes)
 }

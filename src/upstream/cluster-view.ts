@@ -46,7 +46,7 @@ export function createView({ inUse, byName, layouts, discovery, settings }: View
     master: () => inUse.topology.master,
     layoutOf: (name) => (layout === 'auto' ? byName.get(name)?.layout.value : layout),
     ...(layout === 'auto' && { confirmLayout: layouts.confirm }),
-    ...(layout !== 'v3' && { layoutMixture: () => layouts.mixture ?? releases().mixture }),
+    layoutMixture: () => (layout === 'v3' ? undefined : (layouts.mixture ?? releases().mixture)),
     versions: {
       of: versionOf,
       note: (name, version) => {

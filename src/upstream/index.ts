@@ -93,7 +93,7 @@ function createParts(options: ClusterOptions) {
   const settings = withDefaults(options)
   const { log, clock, credentials, counters, peers, contactTimes: times } = settings
   const hasOwnCredentials = credentials.mode === 'service'
-  const latestReleaseOf = (node: string) => view.releaseOf?.(node)
+  const latestReleaseOf = (node: string) => view.releaseOf(node)
   const members = { nodes: () => inUse.topology.nodes, master: () => inUse.topology.master }
   const drains = new Drains({
     view: members,
@@ -112,7 +112,7 @@ function createParts(options: ClusterOptions) {
     onProbe: (node, probe) => layouts.note(node, probe),
     // What is known already stays as old as it is: a list that comes later has a newer version.
     onVersion: (node, version) => {
-      if (view.versions?.of(node) !== version) view.versions?.note(node, version)
+      if (view.versions.of(node) !== version) view.versions.note(node, version)
       inUse.update()
     },
     releaseOf: latestReleaseOf,

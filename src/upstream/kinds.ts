@@ -68,10 +68,10 @@ const v5: ClusterKind = {
   route: (request, view) => {
     const [first, ...workers] = routeByMaster(request, view)
     const having = releasesOf(request.endpoint)
-    const has = ({ node }: Candidate) => isInRelease(having, view.releaseOf?.(node))
+    const has = ({ node }: Candidate) => isInRelease(having, view.releaseOf(node))
     if (first === undefined || has(first)) return first === undefined ? [] : [first]
     // In release 5.0 a worker has no API, so one whose release was never read is not called.
-    const releaseOf = ({ node }: Candidate) => view.releaseOf?.(node)
+    const releaseOf = ({ node }: Candidate) => view.releaseOf(node)
     const others = workers.filter((worker) => releaseOf(worker) && !isRelease5(releaseOf(worker)) && has(worker))
     // The dialect refuses what no node has.
     return others.length > 0 ? others : [first]
@@ -92,9 +92,9 @@ export function createKinds(distribution: 'manager' | 'edge'): KindOf {
   const v3 = distribution === 'manager' ? manager : edge
   return (view) => {
     const layout = layoutOfCluster(view)
-    const ofV4 = () => (isRelease5(view.releaseOf?.(view.master().name)) ? v5 : v4)
+    const ofV4 = () => (isRelease5(view.releaseOf(view.master().name)) ? v5 : v4)
     const kind = layout === 'v4' ? ofV4() : v3
-    return view.layoutMixture?.() === undefined ? kind : { ...kind, route: withoutOtherLayout(kind, layout) }
+    return view.layoutMixture() === undefined ? kind : { ...kind, route: withoutOtherLayout(kind, layout) }
   }
 }
 
@@ -134,7 +134,7 @@ const RETRY_AFTER = '30'
  */
 export function refuseWritesInMixture(view: Pick<ClusterView, 'layoutMixture'>): Stage<EdgeWrite> {
   return (next) => async (request) => {
-    const mixture = view.layoutMixture?.()
+    const mixture = view.layoutMixture()
     if (mixture === undefined) return next(request)
     throw new EdgeError(939, ` (${describeMixture(mixture)})`, { headers: { 'retry-after': RETRY_AFTER } })
   }

@@ -25,7 +25,7 @@ import type { ClusterKind, KindOf } from './kinds.ts'
  * after those in its queue and `others`.
  */
 export function createNodeQuestions(view: ClusterView, kindOf: KindOf) {
-  const { isSilent = () => false, isSaturated = () => false, waitForNextRead = () => 0 } = view
+  const { isSilent, isSaturated, waitForNextRead } = view
   /** Returns the node that is asked first; `undefined`: there is none, or it is not known yet. */
   const firstNodeFor = (request: EdgeRequest, { firstNode, route } = kindOf(view)): string | undefined => {
     if (firstNode !== undefined) return firstNode(view)

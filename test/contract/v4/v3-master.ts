@@ -2,9 +2,10 @@
  * The edge's side of a replay: its HTTP border and the dialect, in front of nodes that know only the recorded responses.
  */
 import { request as send } from 'undici'
-import type { CallNode, ClusterView, NodeCall, NodeResult } from '../../../src/core/node-call.ts'
+import type { CallNode, NodeCall, NodeResult } from '../../../src/core/node-call.ts'
 import { forward } from '../../../src/upstream/forward.ts'
 import { createKinds } from '../../../src/upstream/kinds.ts'
+import { clusterViewOf } from '../../support/cluster-view.ts'
 import { basic, startServer } from '../../unit/http/test-server.ts'
 import type { SeenCall } from './calls.ts'
 import type { V4Exchange } from './exchanges.ts'
@@ -30,15 +31,11 @@ const nodes = [
   { name: 'worker-2', type: 'worker', addressed: true },
 ] as const
 
-const view: ClusterView = {
-  nodes: () => nodes,
-  find: (name) => nodes.find((node) => node.name === name),
-  master: () => nodes[0],
+const view = clusterViewOf(nodes, {
   layoutOf: () => 'v4',
   versions: { of: () => '4.5.4', note: () => {} },
-  isAvailable: () => true,
   freeSlots: () => 1,
-}
+})
 
 const kindOf = createKinds('manager')
 

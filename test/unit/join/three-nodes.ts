@@ -1,5 +1,6 @@
 /** A cluster of a master and two workers for tests of handlers over many nodes. */
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
+import { clusterViewOf } from '../../support/cluster-view.ts'
 import { recordOf } from '../../support/edge-requests.ts'
 
 export const names = ['m', 'w1', 'w2']
@@ -17,12 +18,5 @@ export const isDistributing = async () => false
 /** Returns the view of a cluster in which all nodes are available. The first one is the master. */
 export function viewOf(names: readonly string[]): ClusterView {
   const nodes = names.map((name, at): NodeInfo => ({ name, type: at === 0 ? 'master' : 'worker', addressed: true }))
-  return {
-    nodes: () => nodes,
-    find: (name) => nodes.find((node) => node.name === name),
-    master: () => nodes[0] as NodeInfo,
-    layoutOf: () => 'v3',
-    isAvailable: () => true,
-    freeSlots: () => 4,
-  }
+  return clusterViewOf(nodes)
 }

@@ -109,7 +109,7 @@ for (const query of [{}, { raw: 'true' }] as const) {
 t.test('before the release is known, the key is masked', async (t) => {
   const node = await fakeNode(t, ofRelease5(rows([local])))
   const cluster = clusterOf(t, node.url, { layout: 'v4' })
-  t.equal(cluster.view.releaseOf?.('master'), undefined)
+  t.equal(cluster.view.releaseOf('master'), undefined)
   const response = await handlerOf(cluster)(
     edgeRequest('GET', '/cluster/config', { caller: { name: 'ann', permissions: readsSecrets } }),
   )

@@ -2,6 +2,7 @@ import t from 'tap'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
 import { createKinds } from '../../../src/upstream/kinds.ts'
 import { createNodeQuestions } from '../../../src/upstream/node-states.ts'
+import { clusterViewOf } from '../../support/cluster-view.ts'
 import { edgeRequest } from '../../support/edge-requests.ts'
 import { routerOf } from './router-of.ts'
 
@@ -11,14 +12,7 @@ const route = routerOf('manager')
 function view(masterSlots: number): ClusterView {
   const master: NodeInfo = { name: 'm', type: 'master', addressed: true }
   const nodes: readonly NodeInfo[] = [master, { name: 'w', type: 'worker', addressed: true }]
-  return {
-    nodes: () => nodes,
-    find: (name) => nodes.find((node) => node.name === name),
-    master: () => master,
-    layoutOf: () => 'v3',
-    isAvailable: () => true,
-    freeSlots: (name) => (name === 'm' ? masterSlots : 4),
-  }
+  return clusterViewOf(nodes, { freeSlots: (name) => (name === 'm' ? masterSlots : 4) })
 }
 
 t.test('a request for the master only has no worker as a second candidate', async (t) => {

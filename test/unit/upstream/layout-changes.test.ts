@@ -81,7 +81,7 @@ test('when one node has changed, the others are asked at once', async (t) => {
     return cluster.view.layoutOf('w1') === 'v4'
   })
   t.strictSame(worker.calls(), [], 'no request was sent to it')
-  t.equal(cluster.view.layoutMixture?.(), undefined)
+  t.equal(cluster.view.layoutMixture(), undefined)
 })
 
 test('a write whose response cannot be read is not sent again in the other layout', async (t) => {
@@ -111,7 +111,7 @@ test('while nodes have different layouts, writes are refused and the nodes of th
 
   await master.set({ kind: 'pass' })
   worker.upgrade()
-  await eventually(() => cluster.view.layoutMixture?.() === undefined && cluster.view.layoutOf('w1') === 'v4')
+  await eventually(() => cluster.view.layoutMixture() === undefined && cluster.view.layoutOf('w1') === 'v4')
   t.ok(lines.includes('nodes have one layout again'))
   await eventually(() => cluster.view.isAvailable('boss'))
   const outcome = await Promise.resolve(write(restart())).catch((error: unknown) => error)
@@ -133,27 +133,27 @@ test('a node that is down does not count for a mixture', async (t) => {
   await eventually(() => cluster.view.layoutOf('w1') === 'v3')
   master.upgrade()
   await eventually(() => cluster.view.layoutOf('boss') === 'v4')
-  await eventually(() => cluster.view.layoutMixture?.() === undefined)
-  t.equal(cluster.view.layoutMixture?.(), undefined)
+  await eventually(() => cluster.view.layoutMixture() === undefined)
+  t.equal(cluster.view.layoutMixture(), undefined)
 })
 
 test('a drained node does not count for a mixture, from its drain until it is put back', async (t) => {
   const { cluster } = await startAuto(t, ['v4', 'v3'], { layoutInterval: LONG })
   await cluster.start()
-  t.ok(cluster.view.layoutMixture?.())
+  t.ok(cluster.view.layoutMixture())
   await cluster.drains.drain({ node: 'w1', by: 'operator', confirmsMaster: false })
-  t.equal(cluster.view.layoutMixture?.(), undefined)
+  t.equal(cluster.view.layoutMixture(), undefined)
   await cluster.drains.putBack('w1')
-  await eventually(() => cluster.view.layoutMixture?.() !== undefined)
+  await eventually(() => cluster.view.layoutMixture() !== undefined)
 })
 
 test('a node that may not be asked now, because its calls per minute are used up, still counts for a mixture', async (t) => {
   const { cluster } = await startAuto(t, ['v4', 'v3'], { limits: { perMinute: 1 }, layoutInterval: 1 })
   await cluster.start()
-  t.ok(cluster.view.layoutMixture?.())
+  t.ok(cluster.view.layoutMixture())
   // The nodes are due each second.
   await new Promise((resolve) => setTimeout(resolve, 2_500))
-  t.strictSame(cluster.view.layoutMixture?.(), { v3: ['w1'], v4: ['boss'] })
+  t.strictSame(cluster.view.layoutMixture(), { v3: ['w1'], v4: ['boss'] })
 })
 
 test('refused credentials lead to no question for the layout: the refusal shows it', async (t) => {

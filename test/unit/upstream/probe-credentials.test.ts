@@ -40,9 +40,9 @@ for (const layout of ['v3', 'auto'] as const) {
       const before = probes().length
       await eventually(() => probes().length > before + 1)
       await proxy.set({ kind: 'stall' })
-      await eventually(() => cluster.view.isSilent?.('master') === true)
+      await eventually(() => cluster.view.isSilent('master') === true)
       await proxy.set({ kind: 'pass' })
-      await eventually(() => cluster.view.isSilent?.('master') === false)
+      await eventually(() => cluster.view.isSilent('master') === false)
       client.abort()
       await late
       t.ok(probes().length > 2)

@@ -93,9 +93,9 @@ t.test('the answer to a probe of a silent node shows its layout', async (t) => {
   await cluster.start()
   await proxy.set({ kind: 'stall' })
   await Promise.all([1, 2].map((at) => cluster.call(get(`/${at}`, { node: 'worker' }))))
-  t.ok(cluster.view.isSilent?.('worker'))
+  t.ok(cluster.view.isSilent('worker'))
   isV4 = true
   await proxy.set({ kind: 'pass' })
-  await eventually(() => cluster.view.isSilent?.('worker') === false)
+  await eventually(() => cluster.view.isSilent('worker') === false)
   t.equal(cluster.view.layoutOf('worker'), 'v4')
 })

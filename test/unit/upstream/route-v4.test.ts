@@ -3,6 +3,7 @@ import { catalogue } from '../../../src/contracts/index.ts'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
 import { createKinds } from '../../../src/upstream/kinds.ts'
 import { createNodeQuestions } from '../../../src/upstream/node-states.ts'
+import { clusterViewOf } from '../../support/cluster-view.ts'
 import { edgeRequest } from './edge-request.ts'
 import { routerOf } from './router-of.ts'
 
@@ -14,14 +15,7 @@ const nodes: readonly NodeInfo[] = [
 ]
 
 function view(freeSlots: ClusterView['freeSlots'] = () => 4): ClusterView {
-  return {
-    nodes: () => nodes,
-    find: (name) => nodes.find((node) => node.name === name),
-    master: () => master,
-    layoutOf: () => 'v4',
-    isAvailable: () => true,
-    freeSlots,
-  }
+  return clusterViewOf(nodes, { layoutOf: () => 'v4', freeSlots })
 }
 
 for (const distribution of ['manager', 'edge'] as const) {

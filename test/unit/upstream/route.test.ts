@@ -2,6 +2,7 @@ import t from 'tap'
 import { catalogue } from '../../../src/contracts/index.ts'
 import type { ClusterView, NodeInfo } from '../../../src/core/node-call.ts'
 import { createTopology, type ListedNode } from '../../../src/upstream/topology.ts'
+import { clusterViewOf } from '../../support/cluster-view.ts'
 import { edgeRequest } from './edge-request.ts'
 import { routerOf } from './router-of.ts'
 
@@ -22,14 +23,7 @@ function view(...unavailable: string[]): ClusterView {
 const busy = (...names: string[]) => viewOf([], (name) => (names.includes(name) ? 0 : 1))
 
 function viewOf(unavailable: readonly string[], freeSlots: ClusterView['freeSlots']): ClusterView {
-  return {
-    nodes: () => nodes,
-    find: (name) => nodes.find((node) => node.name === name),
-    master: () => master,
-    layoutOf: () => 'v3',
-    isAvailable: (name) => !unavailable.includes(name),
-    freeSlots,
-  }
+  return clusterViewOf(nodes, { isAvailable: (name) => !unavailable.includes(name), freeSlots })
 }
 
 /** A candidate that may pass the request on to the node which is late. */
