@@ -31,20 +31,23 @@ export function parseParameters(
   }
   for (const pair of pairs) {
     if (pair === '') continue
-    const equals = pair.indexOf('=')
-    const name = decodeText(equals < 0 ? pair : pair.slice(0, equals))
-    const value = equals < 0 ? '' : decodeText(pair.slice(equals + 1))
+    const [name, value] = decodePair(pair)
     const before = values[name]
     values[name] = before === undefined ? value : before + separatorOf(name) + value
   }
   return values
 }
 
+export function decodePair(pair: string): readonly [name: string, value: string] {
+  const equals = pair.indexOf('=')
+  return equals < 0 ? [decodeText(pair), ''] : [decodeText(pair.slice(0, equals)), decodeText(pair.slice(equals + 1))]
+}
+
 /**
  * Decodes a name or a value. A text that cannot be decoded stays as it is, as in the real API: `search=100%` searches for
  * `100%`. The text is decoded once and is encoded again for the node, so `%zz` never becomes another text there.
  */
-export function decodeText(text: string): string {
+function decodeText(text: string): string {
   const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
   try {
     return decodeURIComponent(spaced)

@@ -21,8 +21,28 @@ const ofSyscheck = ofAgent('Syscheck', 'syscheck', 'syscheck')
 const ofSca = ofAgent('SCA', 'sca', 'sca')
 const { rights: _, ...ofVulnerability } = ofAgent('Vulnerability', 'vulnerability', 'syscollector')
 
-/** A scan of either kind scans both. */
-const scanning = { rights: ['rootcheck:run on agent:id:{agent_list}'], target: master('several') } as const
+/** Returns the record that starts a scan of agents. A scan of either kind is one of both. */
+function run(scan: 'rootcheck' | 'syscheck', section: string): V4Endpoint {
+  return write<string>('PUT', `/${scan}`, `Run a ${scan} scan on agents`, {
+    section,
+    permission: `${scan}:run`,
+    rights: ['rootcheck:run on agent:id:{agent_list}'],
+    target: master('several'),
+    withoutLost: { list: 'agents_list', message: `${section} scan was not restarted on some agents` },
+    query: query('agents_list'),
+    invalidates: ['rootcheck:*', 'syscheck:*'],
+  })
+}
+
+function clear(scan: 'rootcheck' | 'syscheck', section: string): V4Endpoint {
+  return write<string>('DELETE', `/${scan}/:agent_id`, `Clear the ${scan} results of an agent`, {
+    section,
+    permission: `${scan}:clear`,
+    rights: ['rootcheck:clear on agent:id:{agent_list}'],
+    target: master('agentOwner'),
+    invalidates: [`${scan}:{agent_id}`],
+  })
+}
 
 export const ciscatFilters: Readonly<Record<string, Param>> = {
   benchmark: word('benchmark'),
@@ -41,14 +61,7 @@ export const scans: readonly V4Endpoint[] = [
     query: query(...rows, 'select', ciscatFilters, 'q'),
     snapshot: 'ciscat',
   }),
-  write('PUT', '/rootcheck', 'Run a rootcheck scan on agents', {
-    ...scanning,
-    section: 'Rootcheck',
-    permission: 'rootcheck:run',
-    withoutLost: { list: 'agents_list', message: 'Rootcheck scan was not restarted on some agents' },
-    query: query('agents_list'),
-    invalidates: ['rootcheck:*', 'syscheck:*'],
-  }),
+  run('rootcheck', 'Rootcheck'),
   read('/rootcheck/:agent_id', 'List the rootcheck results of an agent', {
     ...ofRootcheck,
     query: query(...rows, 'select', 'q', 'distinct', {
@@ -58,13 +71,7 @@ export const scans: readonly V4Endpoint[] = [
     }),
     snapshot: 'rootcheck',
   }),
-  write('DELETE', '/rootcheck/:agent_id', 'Clear the rootcheck results of an agent', {
-    section: 'Rootcheck',
-    permission: 'rootcheck:clear',
-    rights: ['rootcheck:clear on agent:id:{agent_list}'],
-    target: master('agentOwner'),
-    invalidates: ['rootcheck:{agent_id}'],
-  }),
+  clear('rootcheck', 'Rootcheck'),
   read('/rootcheck/:agent_id/last_scan', 'Get the times of the last rootcheck scan of an agent', ofRootcheck),
   read('/sca/:agent_id', 'List the SCA policies of an agent', {
     ...ofSca,
@@ -107,14 +114,7 @@ export const scans: readonly V4Endpoint[] = [
     ),
     snapshot: 'scaChecks',
   }),
-  write('PUT', '/syscheck', 'Run a syscheck scan on agents', {
-    ...scanning,
-    section: 'Syscheck',
-    permission: 'syscheck:run',
-    withoutLost: { list: 'agents_list', message: 'Syscheck scan was not restarted on some agents' },
-    query: query('agents_list'),
-    invalidates: ['syscheck:*', 'rootcheck:*'],
-  }),
+  run('syscheck', 'Syscheck'),
   read('/syscheck/:agent_id', 'List the syscheck results of an agent', {
     ...ofSyscheck,
     query: query(
@@ -137,13 +137,7 @@ export const scans: readonly V4Endpoint[] = [
     ),
     snapshot: 'syscheck',
   }),
-  write('DELETE', '/syscheck/:agent_id', 'Clear the syscheck results of an agent', {
-    section: 'Syscheck',
-    permission: 'syscheck:clear',
-    rights: ['rootcheck:clear on agent:id:{agent_list}'],
-    target: master('agentOwner'),
-    invalidates: ['syscheck:{agent_id}'],
-  }),
+  clear('syscheck', 'Syscheck'),
   read('/syscheck/:agent_id/last_scan', 'Get the times of the last syscheck scan of an agent', ofSyscheck),
   read('/vulnerability/:agent_id', 'List the vulnerabilities of an agent', {
     ...ofVulnerability,

@@ -4,7 +4,7 @@ import { bool } from '../../contracts/v4/value.ts'
 import { suggestionHeaders } from '../../core/errors.ts'
 import { MAX_SEARCH_BYTES } from '../../core/node-call.ts'
 import type { HttpSettings, ParsedQuery } from '../contract.ts'
-import { canonicalValues, decodeText, MAX_PARAMETERS, type Values } from '../parameters.ts'
+import { canonicalValues, decodePair, MAX_PARAMETERS, type Values } from '../parameters.ts'
 import { checkParam, type IsInRelease, type OfRelease } from './check-values.ts'
 import { badRequest } from './problem.ts'
 import type { ReleaseFacts } from './release-facts.ts'
@@ -39,9 +39,7 @@ export function parseQuery(
   const pairs = mark < 0 ? [] : url.slice(mark + 1).split('&', MAX_PARAMETERS + 1)
   if (pairs.length > MAX_PARAMETERS) throw badRequest(`At most ${MAX_PARAMETERS} query parameters are read`)
   for (const pair of pairs) {
-    const equals = pair.indexOf('=')
-    const value = equals < 0 ? '' : decodeText(pair.slice(equals + 1))
-    const name = decodeText(equals < 0 ? pair : pair.slice(0, equals))
+    const [name, value] = decodePair(pair)
     const before = query[name]
     if (value === '' && emptyParameter === 'refused') {
       if (pair !== '') query[name] = ''
