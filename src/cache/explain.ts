@@ -8,7 +8,7 @@ import { EdgeError } from '../core/errors.ts'
 import type { NodeReads } from '../core/node-call.ts'
 import type { Caller, EdgeRead } from '../core/request.ts'
 import type { Lookup, StoredForms } from '../core/stored-response.ts'
-import { type CacheTarget, type ResolveTarget, SNAPSHOT_MARK } from './key.ts'
+import { type ResolveTarget, SNAPSHOT_MARK } from './key.ts'
 import type { CacheSettings } from './settings.ts'
 import { derivableOf } from './snapshots/derivable.ts'
 import { needsResponse, patternOf } from './tags.ts'
@@ -50,7 +50,7 @@ export async function snapshotKeyOf(
   caller: Caller,
 ): Promise<string | undefined> {
   try {
-    return snapshotTargetOf(ports, await resolveIndexUrl(ports, indexUrl, caller))?.key
+    return derivableOf(ports, await resolveIndexUrl(ports, indexUrl, caller))?.target.key
   } catch (fault) {
     if (fault instanceof EdgeError) return undefined
     throw fault
@@ -120,17 +120,12 @@ export async function readEntry(
 
 /** Returns what the next request is, if a snapshot of the collection can answer it. */
 async function explainSnapshot(ports: ExplainPorts, request: EdgeRead): Promise<CacheExplanation['next'] | undefined> {
-  const target = snapshotTargetOf(ports, request)
+  const target = derivableOf(ports, request)?.target
   if (target === undefined) return undefined
   const found = explainLookup(await ports.index.peek(target.key, target.tags))
   return found.hit
     ? { ...found, reason: `computed from a snapshot of the collection, which is ${found.reason}` }
     : undefined
-}
-
-/** Returns the place of the snapshot that can answer a request; `undefined`: there is none. */
-function snapshotTargetOf(ports: ExplainPorts, request: EdgeRead): CacheTarget | undefined {
-  return derivableOf(ports, request)?.target
 }
 
 function explainLookup(lookup: Lookup): CacheExplanation['next'] {

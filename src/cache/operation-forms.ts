@@ -3,6 +3,7 @@
  * those of the manager's own cache. `v4-operation-form.ts` has the other one.
  */
 
+import { compareText } from '../collections/order.ts'
 import { type CollectionError, type CollectionPage, MAX_LIMIT } from '../collections/request.ts'
 import type { Row } from '../collections/value.ts'
 import type { CacheExplanation } from '../core/cache.ts'
@@ -105,13 +106,8 @@ async function urlsOf(entries: readonly IndexEntry[]): Promise<Response> {
   return written({ error: 0, data: { all: await sorted(all), groups: Object.fromEntries(listed) } })
 }
 
-/** The order of `Array.prototype.sort` without a comparison: by UTF-16 code units. */
-function compareTexts(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
-}
-
 export async function sorted(texts: Iterable<string>): Promise<readonly string[]> {
-  const { first } = await selectFirst([...texts], (text) => text, compareTexts, Number.POSITIVE_INFINITY)
+  const { first } = await selectFirst([...texts], (text) => text, compareText, Number.POSITIVE_INFINITY)
   return first
 }
 

@@ -81,15 +81,11 @@ function rowsOf(
   { query, target }: Endpoint,
   { snapshot, storedRows, tags }: StoringPolicy,
 ): Pick<CompiledPolicy, 'snapshot' | 'rows'> | undefined {
-  if (tags.some(dependsOnQuery)) return undefined
+  // A snapshot has the tags of all its queries.
+  if (tags.some((tag) => tag.includes('{query.'))) return undefined
   if (snapshot !== undefined) return { snapshot, rows: snapshot }
   const isPaged = ['offset', 'limit'].every((name) => Object.hasOwn(query, name)) && target.kind !== 'severalNodes'
   return isPaged && storedRows !== 'none' ? { rows: storedRows ?? 'pages' } : undefined
-}
-
-/** A snapshot has the tags of all its queries. */
-function dependsOnQuery(tag: Tag): boolean {
-  return tag.includes('{query.')
 }
 
 function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {

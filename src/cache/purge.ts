@@ -3,7 +3,7 @@
  * itself. The response of a key may be computed from a snapshot of its collection, so a purge of keys includes the snapshots.
  */
 
-import type { Endpoint, Tag } from '../contracts/endpoint.ts'
+import type { Endpoint } from '../contracts/endpoint.ts'
 import { bothContracts } from '../contracts/index.ts'
 import type { IndexEntry, PurgeCost, PurgeOutcome, PurgeScope } from '../core/cache-entries.ts'
 import type { CacheIndex } from '../core/cache-index.ts'
@@ -55,7 +55,7 @@ export function purgeScopeOf(request: Pick<EdgeRequest, 'endpoint' | 'params' | 
   if (endpoint !== undefined && !policyByName.has(endpoint)) {
     throw new EdgeError(604, '. No response of this endpoint is stored: see the details of GET /cache')
   }
-  if (tag !== undefined && !mayBeReadTag(tag)) {
+  if (tag !== undefined && !readTag.test(tag)) {
     throw new EdgeError(604, '. No stored response can have this tag: see the details of GET /cache')
   }
   if (key !== undefined) return { keys: key.split(','), soft }
@@ -163,10 +163,6 @@ export function purgeAfterLayoutChange(
 
 /** The tags that a stored response can have: those that the records of cacheable reads name, with any values. */
 const readTag = new RegExp(`^(?:${[...new Set(bothContracts.flatMap(patternsOf))].join('|')})$`)
-
-function mayBeReadTag(tag: Tag): boolean {
-  return readTag.test(tag)
-}
 
 /** A placeholder matches any value, `*` included: each family has a tag for all of its values. */
 function patternsOf(record: Endpoint): readonly string[] {

@@ -10,7 +10,7 @@ import { findSimilar } from '../core/errors.ts'
 import { type Fault, ORDER_LAST } from './faults.ts'
 import { describeGone } from './gone-settings.ts'
 import { codeOf } from './source.ts'
-import { type Leaf, listLeaves, pathOf, type SchemaNode } from './tree.ts'
+import { listLeaves, pathOf, type SchemaNode } from './tree.ts'
 
 const PREFIX = 'EDGE_'
 const CONFIG_FILE = 'EDGE_CONFIG'
@@ -34,7 +34,8 @@ interface EnvironmentSettings {
 
 /** Returns the settings of the environment. Unknown `EDGE_` names are faults. */
 export async function readEnvironment(environment: Environment, schema: SchemaNode): Promise<EnvironmentSettings> {
-  const leaves = leavesWithTls(schema)
+  // `listen.tls` may be `off`.
+  const leaves = [...listLeaves(schema), { path: ['listen', 'tls'], schema: {} }]
   const known = new Map(leaves.map((leaf) => [toVariable(leaf.path), leaf]))
   const overrides: Override[] = []
   const faults: Fault[] = []
@@ -74,11 +75,6 @@ function describeUnknown(variable: string, known: readonly string[]): string {
   return `is not a setting; ${similar ? `did you mean ${similar}?` : 'remove it from the environment'}`
 }
 
-/** `listen.tls` is a leaf as well as its members, because it may be `off`. */
-function leavesWithTls(schema: SchemaNode): Pick<Leaf, 'path' | 'schema'>[] {
-  return [...listLeaves(schema), { path: ['listen', 'tls'], schema: {} }]
-}
-
 /** Returns `EDGE_LISTEN_PORT` for `listen.port`. */
 export function toVariable(path: readonly string[]): string {
   return PREFIX + path.join('_').toUpperCase()
@@ -113,16 +109,14 @@ function parseVariable(text: string, schema: SchemaNode): unknown {
     case 'boolean':
       return text === 'true' ? true : text === 'false' ? false : text
     case 'array':
-      return schema.items?.type !== 'string' || /^\s*[[-]/.test(text) ? parseYaml(text) : splitWords(text)
+      return schema.items?.type !== 'string' || /^\s*[[-]/.test(text)
+        ? parseYaml(text)
+        : text.split(',').flatMap((item) => item.trim() || [])
     case 'object':
       return parseYaml(text)
     default:
       return text
   }
-}
-
-function splitWords(text: string): string[] {
-  return text.split(',').flatMap((item) => item.trim() || [])
 }
 
 function parseYaml(text: string): unknown {

@@ -113,13 +113,9 @@ export function complete<S extends Sketch>({ snapshot, storedRows, ...facts }: S
     secret: 'none',
     ...(facts.path.startsWith('/experimental/') && { experimental: true }),
     ...facts,
-    params: Object.fromEntries(names.flatMap((name) => pairOf(name, params[name] ?? shared[name]))),
+    params: Object.fromEntries(names.map((name) => [name, params[name] ?? shared[name]])),
     ...(cache && { cache: { ...cache, ...(snapshot && { snapshot }), ...(storedRows && { storedRows }) } }),
   })
-}
-
-function pairOf(name: string, param: Param | undefined): [string, Param][] {
-  return param === undefined ? [] : [[name, param]]
 }
 
 /** Returns a row of the table. Several rows share their rules for rows of a collection, by name. */

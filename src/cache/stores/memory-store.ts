@@ -113,18 +113,10 @@ class MemoryCache implements CacheStore, CacheIndex, EpochStore {
   readonly page: CacheIndex['page'] = async ({ group, offset, limit }) => {
     const rows: IndexEntry[] = []
     const groups = [...this.#groups(group).values()]
-    let skip = offset
-    for (const keys of groups) {
-      if (skip >= keys.size) {
-        skip -= keys.size
-        continue
-      }
-      for (const key of keys) {
-        if (rows.length >= limit) break
-        const row = skip > 0 ? undefined : this.#rowOf(key)
-        skip = Math.max(0, skip - 1)
-        if (row !== undefined) rows.push(row)
-      }
+    for (const key of groups.flatMap((keys) => [...keys]).slice(offset)) {
+      const row = this.#rowOf(key)
+      if (row !== undefined) rows.push(row)
+      if (rows.length >= limit) break
     }
     // Rows that were found outdated are removed by now.
     return { rows, total: groups.reduce((sum, { size }) => sum + size, 0) }
