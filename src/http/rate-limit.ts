@@ -70,13 +70,13 @@ export async function registerRateLimiters(
   const perBulk = perCaller && { ...perCaller, max: () => Math.ceil(perCaller.max() * BULK_SHARE) }
   const addressOf = ({ authentication }: FastifyRequest) => authentication.clientAddress
   return {
-    hits: createRateLimiter(app, limits.hitsPerCaller, count, callerOf, ({ name }) => `hits ${name}`),
+    hits: createRateLimiter(app, 'hits', limits.hitsPerCaller, count, callerOf, ({ name }) => name),
     /** Requests of a caller that cost. */
-    caller: createRateLimiter(app, perCaller, count, callerOf, ({ name }) => `caller ${name}`),
+    caller: createRateLimiter(app, 'caller', perCaller, count, callerOf, ({ name }) => name),
     /** Those of them that bulk clients send. */
-    bulk: createRateLimiter(app, perBulk, count, callerOf, ({ name }) => `bulk ${name}`),
+    bulk: createRateLimiter(app, 'bulk', perBulk, count, callerOf, ({ name }) => name),
     /** Requests from an address that cost, and verifications of credentials. */
-    address: createRateLimiter(app, limits.perAddress, count, addressOf, (from) => `address ${networkOf(from)}`),
+    address: createRateLimiter(app, 'address', limits.perAddress, count, addressOf, networkOf),
   }
 }
 
@@ -86,25 +86,27 @@ function callerOf({ authentication: { caller } }: FastifyRequest): Caller {
   return caller
 }
 
+/** `kind`: has no space. */
 function createRateLimiter<Subject>(
   app: FastifyInstance,
+  kind: string,
   limit: RateLimit | undefined,
   count: CountRequest,
   subjectOf: (request: FastifyRequest) => Subject,
-  keyOf: (subject: Subject) => string,
+  nameOf: (subject: Subject) => string,
 ) {
   if (limit === undefined) return { count: () => true, check: async () => {}, charge: () => {} }
   const { windowMs: window } = limit
   const checkRateLimit = app.createRateLimit({
     max: limit.max,
     timeWindow: window,
-    keyGenerator: (request) => keyOf(subjectOf(request)),
+    keyGenerator: (request) => `${kind} ${nameOf(subjectOf(request))}`,
   })
   return {
     /** Counts one request; returns `false` if the limit is exceeded. */
     count: (subject: Subject): boolean => {
       const max = limit.max()
-      return count(keyOf(subject), window, max).count <= max
+      return count(kind, nameOf(subject), window, max).count <= max
     },
     /** Counts the request whose `authentication` is set; rejects with 903, `Retry-After` and `RateLimit-*` over the limit. */
     check: async (request: FastifyRequest): Promise<void> => {
@@ -115,7 +117,7 @@ function createRateLimiter<Subject>(
     /** Pipeline: as `check`, without a wait; throws. */
     charge: (subject: Subject): void => {
       const max = limit.max()
-      const { count: counted, ends } = count(keyOf(subject), window, max)
+      const { count: counted, ends } = count(kind, nameOf(subject), window, max)
       if (counted > max) throw tooManyRequests(max, ends)
     },
   }
@@ -143,7 +145,8 @@ function storeOver(count: CountRequest): FastifyRateLimitStoreCtor {
       window: number,
       max: number,
     ) {
-      const { count: current, ends: ttl } = count(key, window, max)
+      const [kind = '', ...name] = key.split(' ')
+      const { count: current, ends: ttl } = count(kind, name.join(' '), window, max)
       done(null, { current, ttl })
     }
     child() {

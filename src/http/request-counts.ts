@@ -7,8 +7,11 @@ import { type Counters, createCounters } from '../core/counters.ts'
 import { RecentlyUsed } from '../core/recently-used.ts'
 import { systemClock } from '../core/timing.ts'
 
-/** Counts one request of a key in a window of `window` milliseconds. It must not wait: it runs before each response. */
-export type CountRequest = (key: string, window: number, max: number) => RequestCount
+/**
+ * Counts one request of `name` against the limit `kind`, in a window of `window` milliseconds. It must not wait: it runs
+ * before each response.
+ */
+export type CountRequest = (kind: string, name: string, window: number, max: number) => RequestCount
 
 interface RequestCount {
   /** Requests in this window, over all replicas. */
@@ -35,8 +38,8 @@ const REPORTED_SHARE = 0.25
 /** Counts the requests of all replicas that share the counters. */
 export class SharedRequestCounts {
   readonly #counters: Counters
-  /** By length first, so that no key must be built from both for each request. */
-  readonly #windows = new Map<number, RecentlyUsed<Window>>()
+  /** By kind first, so that no key must be built from both for each request. */
+  readonly #windows = new Map<string, RecentlyUsed<Window>>()
   readonly #due = new Set<Window>()
   #isScheduled = false
 
@@ -44,17 +47,17 @@ export class SharedRequestCounts {
     this.#counters = counters
   }
 
-  readonly count: CountRequest = (key, length, limit) => {
+  readonly count: CountRequest = (kind, name, length, limit) => {
     const now = systemClock.elapsed()
-    let windows = this.#windows.get(length)
+    let windows = this.#windows.get(kind)
     if (windows === undefined) {
       windows = new RecentlyUsed(MAX_KEYS_PER_GENERATION)
-      this.#windows.set(length, windows)
+      this.#windows.set(kind, windows)
     }
-    let window = windows.get(key)
+    let window = windows.get(name)
     if (window === undefined || window.endsAt <= now) {
-      window = { key, length, endsAt: now + length, own: 0, shared: 0, unreported: 0 }
-      windows.set(key, window)
+      window = { key: `${kind} ${name}`, length, endsAt: now + length, own: 0, shared: 0, unreported: 0 }
+      windows.set(name, window)
     }
     window.own += 1
     window.unreported += 1

@@ -31,8 +31,8 @@ t.test('a Redis Cluster has the keys of each script on one node', async (t) => {
   t.match(await b.attempts.count('10.0.0.1', 'bob'), { allowed: true })
   t.match(await a.attempts.count('10.0.0.1', 'bob'), { allowed: false })
   await eventually(() => a.heartbeat.replicas === 2)
-  for (let turn = 0; turn < 10; turn++) a.count('caller', 60_000, 10)
-  await eventually(() => b.count('caller', 60_000, 10).count > 10)
+  for (let turn = 0; turn < 10; turn++) a.count('caller', 'bob', 60_000, 10)
+  await eventually(() => b.count('caller', 'bob', 60_000, 10).count > 10)
 })
 
 t.test('after a failover, replicas send the revocations again that the new primary lacks', async (t) => {

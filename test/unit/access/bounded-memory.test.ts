@@ -57,7 +57,7 @@ const uses: Readonly<Record<string, { readonly maxEntries: number; start(): Use 
     maxEntries: 50_000,
     start: () => {
       const count = new SharedRequestCounts(shared()).count
-      return (index) => count(`caller ${index}`, 1000, 500)
+      return (index) => count('caller', `${index}`, 1000, 500)
     },
   },
   tokens: {
