@@ -70,7 +70,9 @@ export async function storeResponse(
   const freshFor = isOfNodes ? lifetimes.ttl - initialAge : Math.min(lifetimes.ttl, partsFreshFor)
   const age = fetchTime + initialAge
   const stale = staleTimesOf({ stale: staleRuleOf(policy, errorNumberOf(response)) }, lifetimes, fetchTime)
-  const stored = await storedOf(response, stale, { ttl: age + freshFor, fetchTime, clusterStatus })
+  const etag = response.kind === 'envelope' ? etagOf(response.body) : ''
+  const times = { ttl: age + freshFor, fetchTime, clusterStatus }
+  const stored = storedOf(response, etag instanceof Promise ? await etag : etag, stale, times)
   const result = { kind: 'cacheable', response, entry: { response: stored, age } } as const
   if (epochs === undefined || freshFor <= 0) return { result }
   const storing = ports.store.store({ key, tags, epochs, stored, initialAge, info, isLocal })
@@ -80,7 +82,7 @@ export async function storeResponse(
 type ReadTimes = Pick<StoredRead, 'ttl' | 'fetchTime' | 'clusterStatus'>
 
 /** Written out: to spread the times of each response takes several times its memory. */
-async function storedOf(response: CacheableResponse, stale: StaleTimes, times: ReadTimes): Promise<StoredRead> {
+function storedOf(response: CacheableResponse, etag: string, stale: StaleTimes, times: ReadTimes): StoredRead {
   const { body } = response
   if (response.kind === 'snapshot')
     return { ...stale, ...times, kind: response.kind, body, rowBytes: response.origin.rowBytes }
@@ -90,7 +92,7 @@ async function storedOf(response: CacheableResponse, stale: StaleTimes, times: R
     errorNumber: response.errorNumber,
     contentType: isProblem(response) ? PROBLEM_TYPE : '',
     body,
-    etag: await etagOf(body),
+    etag,
     forms: new StoredForms(),
     ttl: times.ttl,
     staleWhileRevalidate: stale.staleWhileRevalidate,

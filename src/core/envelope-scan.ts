@@ -20,7 +20,7 @@ import {
   OPEN_LIST,
   QUOTE,
 } from './json-scan.ts'
-import { waitForJsonTurn } from './turns.ts'
+import { type CooperativeTask, runTask, waitForJsonTurn } from './turns.ts'
 
 /** Bytes that are checked in one turn of the event loop. Hostile ones, of brackets alone, take about two milliseconds. */
 const BYTES_PER_PIECE = 64 * 1024
@@ -43,13 +43,22 @@ function maxContainersOf(length: number): number {
 /** Readers skip white space in one turn. */
 const MAX_GAP = 1024 * 1024
 
-/** Returns what was found; undefined if the bytes are not JSON, or more than is accepted. `rowsName`: the name of the list of rows in `data`. */
-export async function scanInTurns(bytes: Buffer, rowsName?: string): Promise<EnvelopeMembers | undefined> {
+type Found = EnvelopeMembers | undefined
+
+/**
+ * Returns what was found; undefined if the bytes are not JSON, or more than is accepted. `rowsName`: the name of the list of rows
+ * in `data`. A promise: it takes more than this turn.
+ */
+export function scanInTurns(bytes: Buffer, rowsName?: string): Found | Promise<Found> {
+  return runTask(scan(bytes, rowsName))
+}
+
+function* scan(bytes: Buffer, rowsName: string | undefined): CooperativeTask<Found> {
   const scanner = new EnvelopeScanner(bytes, rowsName)
   for (let from = 0; from < bytes.length; from += BYTES_PER_PIECE) {
     const length = Math.min(bytes.length - from, BYTES_PER_PIECE)
     const turn = waitForJsonTurn(length * CHECK_COST)
-    if (turn !== undefined) await turn
+    if (turn !== undefined) yield turn
     if (!scanner.readTo(from + length)) return undefined
   }
   return scanner.found

@@ -23,10 +23,12 @@ export type Envelope =
  * Checks that the bytes are one complete response of a manager: a JSON object with `error` and `data` or `message`.
  * Truncated responses, HTML pages, other encodings, trailing bytes, values that are nested too deeply and members of which
  * readers might take one or the other are invalid. A long response is checked in several turns of the event loop.
- * `rowsName`: the list in `data` whose rows are found.
+ * `rowsName`: the list in `data` whose rows are found. Here and in callers, a promise: it takes more than this turn.
  */
-export async function readEnvelopeInTurns(bytes: Buffer, rowsName?: string): Promise<Envelope> {
-  return isUtf8(bytes) ? resultOf(await scanInTurns(bytes, rowsName), bytes) : invalid('not UTF-8')
+export function readEnvelopeInTurns(bytes: Buffer, rowsName?: string): Envelope | Promise<Envelope> {
+  if (!isUtf8(bytes)) return invalid('not UTF-8')
+  const found = scanInTurns(bytes, rowsName)
+  return found instanceof Promise ? found.then((late) => resultOf(late, bytes)) : resultOf(found, bytes)
 }
 
 /** A list of `data` with one page of rows, in the bytes of a response. */
@@ -140,6 +142,11 @@ export function dataOf(response: EdgeResponse): unknown {
 }
 
 /** Returns a strong entity tag (RFC 9110 section 8.8.3), the same for the same bytes on every replica. */
-export async function etagOf(body: Buffer): Promise<string> {
-  return `"${(await digestInTurns(body, 'base64url')).slice(0, 27)}"`
+export function etagOf(body: Buffer): string | Promise<string> {
+  const digest = digestInTurns(body, 'base64url')
+  return digest instanceof Promise ? digest.then(tagOfDigest) : tagOfDigest(digest)
+}
+
+function tagOfDigest(digest: string): string {
+  return `"${digest.slice(0, 27)}"`
 }

@@ -66,8 +66,11 @@ async function copyInTurns(chunks: readonly Buffer[], whole: Buffer): Promise<Bu
 }
 
 /** Returns the SHA-256 digest. */
-export async function digestInTurns(bytes: Buffer, encoding: 'hex' | 'base64url'): Promise<string> {
-  if (bytes.length <= SHORT_BYTES) return hash('sha256', bytes, encoding)
+export function digestInTurns(bytes: Buffer, encoding: 'hex' | 'base64url'): string | Promise<string> {
+  return bytes.length <= SHORT_BYTES ? hash('sha256', bytes, encoding) : digestLong(bytes, encoding)
+}
+
+async function digestLong(bytes: Buffer, encoding: 'hex' | 'base64url'): Promise<string> {
   const digest = createHash('sha256')
   for await (const part of partsInTurns(bytes)) digest.update(part)
   return digest.digest(encoding)

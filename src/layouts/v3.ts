@@ -1,7 +1,7 @@
 /** The simplest dialect: the v3 contract in front of nodes of the v3 layout. */
 import { Readable } from 'node:stream'
 import type { Endpoint } from '../contracts/endpoint.ts'
-import { readEnvelopeInTurns } from '../core/envelope.ts'
+import { type Envelope, readEnvelopeInTurns } from '../core/envelope.ts'
 import type { NodeCall, NodeResponse } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import {
@@ -21,10 +21,13 @@ import {
  */
 export const v3: Dialect = {
   ask: async (request, candidate, { call, timeout }) => {
-    const result = await call(toNodeCall(request, candidate, timeout, await formatBody(request)))
+    const body = formatBody(request)
+    const sent = body instanceof Promise ? await body : body
+    const result = await call(toNodeCall(request, candidate, timeout, sent))
     if (!result.ok) return result
     const { response } = result
-    return { ok: true, response, translated: await toEdgeResponse(response) }
+    const translated = toEdgeResponse(response)
+    return { ok: true, response, translated: translated instanceof Promise ? await translated : translated }
   },
 }
 
@@ -63,17 +66,17 @@ function v3Query({ endpoint, query, waitForComplete }: EdgeRequest): string {
 }
 
 /** Returns the response with unchanged bytes, or the reason why they are not an envelope of the API. */
-export async function toEdgeResponse({
-  status,
-  type,
-  length,
-  personal,
-  body,
-}: NodeResponse): Promise<TranslatedResponse> {
+export function toEdgeResponse(response: NodeResponse): TranslatedResponse | Promise<TranslatedResponse> {
+  const { status, type, length, body } = response
   if (body instanceof Readable) {
     return { ok: true, response: { kind: 'file', status, type, ...(length !== undefined && { length }), stream: body } }
   }
-  const envelope = await readEnvelopeInTurns(body)
+  const envelope = readEnvelopeInTurns(body)
+  if (envelope instanceof Promise) return envelope.then((late) => responseOf(response, body, late))
+  return responseOf(response, body, envelope)
+}
+
+function responseOf({ status, personal }: NodeResponse, body: Buffer, envelope: Envelope): TranslatedResponse {
   if (!envelope.ok) return envelope
   const { rows, namesFailedNodes } = envelope
   const origin = { ...OF_NODE, isPersonal: personal === true, rows, namesFailedNodes }

@@ -39,7 +39,7 @@ t.test('long values do not block the event loop', async (t) => {
   const works: Readonly<Record<string, () => Promise<unknown>>> = {
     'a text of quotes': () => jsonInTurns(quotes),
     'a list': () => jsonInTurns(list),
-    digest: () => digestInTurns(bytes, 'hex'),
+    digest: async () => digestInTurns(bytes, 'hex'),
     concatenation: () => concatInTurns([bytes, bytes]),
   }
   const quotes = filled('"')
