@@ -114,8 +114,11 @@ function weightAfter(ms: number): number {
 
 export type KindParts = Pick<EdgeRequest, 'endpoint' | 'params' | 'query'>
 
+/** Of a longer read, only the digest is remembered. */
+const MAX_READ_CHARS = 200
+
 interface Page {
-  /** A digest of the read without its offset: other filters are another collection. */
+  /** The read without its offset, or its digest: other filters are another collection. */
   readonly collection: string
   /** The number of rows before the page. */
   readonly offset: number
@@ -131,5 +134,6 @@ export function kindOf({ endpoint, params, query }: KindParts): { readonly kind:
   const kind = Object.keys(params).length > 0 || offset > 0 ? 'one of many' : path
   if (!Object.hasOwn(endpoint.query, 'offset')) return { kind }
   const read = JSON.stringify([path, params, { ...query, offset: undefined }])
-  return { kind, page: { collection: hash('sha256', read, 'base64url'), offset } }
+  const collection = read.length <= MAX_READ_CHARS ? read : hash('sha256', read, 'base64url')
+  return { kind, page: { collection, offset } }
 }
