@@ -57,12 +57,13 @@ export async function callCandidates(
       master: view.master().name,
       read,
     }
-    const asking = askCandidate(request, candidate, view, tools)
-    const result = await asking.catch((error: unknown) => {
-      if (isWithOthers(error, request, candidate, options)) return undefined
+    let result: DialectResult
+    try {
+      result = await askCandidate(request, candidate, view, tools)
+    } catch (error) {
+      if (isWithOthers(error, request, candidate, options)) return callCandidates(options, request, read, latest)
       throw error
-    })
-    if (result === undefined) return callCandidates(options, request, read, latest)
+    }
     if (result.ok) {
       if (isLeftToNext(result, candidate)) continue
       return result

@@ -4,7 +4,14 @@
  */
 import { Readable } from 'node:stream'
 import { allows } from '../core/access.ts'
-import { type CallNode, type ClusterView, isRelease5, type NodeCall, type NodeResult } from '../core/node-call.ts'
+import {
+  type CallNode,
+  type ClusterView,
+  isRelease5,
+  type NodeCall,
+  type NodeResponse,
+  type NodeResult,
+} from '../core/node-call.ts'
 import { actsAsItself, type EdgeRequest } from '../core/request.ts'
 import { ownField, ownText, parseJson } from '../core/values.ts'
 import { readVersion } from '../layouts/dialect.ts'
@@ -22,16 +29,24 @@ interface Ports {
 }
 
 /** Returns the result of a call for a request, without the key if the caller must not get it. */
-export async function withoutClusterKey(
+export function withoutClusterKey(
   result: NodeResult,
-  { endpoint, node, timeout }: NodeCall,
+  call: NodeCall,
+  request: EdgeRequest,
+  ports: Ports,
+): NodeResult | Promise<NodeResult> {
+  if (!result.ok || !WITH_KEY.test(call.endpoint) || ports.view.layoutOf(call.node) === 'v3') return result
+  const { caller } = request
+  if (actsAsItself(caller) || allows(caller.permissions, CHANGE_CONFIGURATION)) return result
+  return mask(result.response, call, request, ports)
+}
+
+async function mask(
+  { body, ...head }: NodeResponse,
+  { node, timeout }: NodeCall,
   request: EdgeRequest,
   { call, view }: Ports,
 ): Promise<NodeResult> {
-  if (!result.ok || !WITH_KEY.test(endpoint) || view.layoutOf(node) === 'v3') return result
-  const { caller } = request
-  if (actsAsItself(caller) || allows(caller.permissions, CHANGE_CONFIGURATION)) return result
-  const { body, ...head } = result.response
   const bytes = Buffer.isBuffer(body) ? body : Buffer.concat(await body.toArray())
   const masked = Buffer.from(head.type === 'application/json' ? maskJson(bytes) : maskXml(bytes.toString()))
   const respond = (text: Buffer): NodeResult => {

@@ -53,7 +53,8 @@ export class ConnectedNodes {
     this.#connecting = createConnecting(settings, settings)
   }
 
-  readonly call: CallNode = async (call) => this.byName.get(call.node)?.call(call) ?? notSent(call, NO_ADDRESS)
+  readonly call: CallNode = (call) =>
+    this.byName.get(call.node)?.call(call) ?? Promise.resolve(notSent(call, NO_ADDRESS))
 
   /** Checks the credentials of the call, which is a read that every account may send. */
   readonly verify: Verify = async (call) =>

@@ -49,10 +49,15 @@ export class ConcurrencyLimiter {
     return this.#parts.times.expected(endpoint)
   }
 
-  /** Resolves when the call has a slot, or with a rejection. */
-  async acquire(call: LimitedCall, deadline: Deadline): Promise<Acquisition> {
+  /** Returns a slot for the call, or a rejection; a promise while the call is queued. */
+  acquire(call: LimitedCall, deadline: Deadline): Acquisition | Promise<Acquisition> {
     const entered = this.#enter(call)
-    const result = await this.#acquire(entered, deadline)
+    const result = this.#acquire(entered, deadline)
+    if (result instanceof Promise) return result.then((late) => this.#endAcquisition(call, entered, late))
+    return this.#endAcquisition(call, entered, result)
+  }
+
+  #endAcquisition(call: LimitedCall, entered: EnteredCall, result: Acquisition): Acquisition {
     if (result.ok) return result
     if (result.fault === 'overloaded') {
       this.#parts.flows.reject(entered, this.expectedTime(call.endpoint))

@@ -27,7 +27,7 @@ async function hungNode() {
     const arrival = now
     const ends: (readonly [string, number])[] = []
     const call = clientCall(flow, more)
-    void limiter.acquire(call, deadlineIn(timeout, clock, agenda)).then((result) => {
+    void Promise.resolve(limiter.acquire(call, deadlineIn(timeout, clock, agenda))).then((result) => {
       ends.push([result.ok ? 'sent' : result.reason, now - arrival])
     })
     return { call, ends }
