@@ -131,7 +131,7 @@ export function reportCoverage(
 ): void {
   const sumOf = (name: 'cut' | 'failed') => contents.reduce((sum, { [name]: count = 0 }) => sum + count, 0)
   const cut = sumOf('cut')
-  if (cut > 0) report.setCoverage({ covered: all - cut - sumOf('failed'), all })
+  if (cut > 0) report.coverage = { covered: all - cut - sumOf('failed'), all }
 }
 
 /** The calls with which the owner table is read. */

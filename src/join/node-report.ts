@@ -25,7 +25,8 @@ export class NodeReport {
   #freshFor = Number.POSITIVE_INFINITY
   #isUnstorable = false
   #mark: MadeOfParts['mark']
-  #coverage: Coverage | undefined
+  /** Set if the rows of some agents would cost too many calls. Absent: all agents are covered, except those of failed nodes. */
+  coverage: Coverage | undefined
 
   /** `nodes`: in the order of the report; others follow. `startedAt`: by performance.now(). `hasRows`: whether nodes return rows. */
   constructor(nodes: readonly string[], startedAt: number, hasRows = true) {
@@ -57,16 +58,6 @@ export class NodeReport {
     const entry = this.#entryOf(node)
     entry.rows = (entry.rows ?? 0) + count
     entry.total += total
-  }
-
-  /** To be called if the rows of some agents would cost too many calls. */
-  setCoverage(coverage: Coverage): void {
-    this.#coverage = coverage
-  }
-
-  /** Absent: all agents are covered, except those of failed nodes. */
-  get coverage(): Coverage | undefined {
-    return this.#coverage
   }
 
   setDetail(node: string, detail: string): void {
@@ -113,7 +104,7 @@ export class NodeReport {
       hasGaps ||= errors.length > 0
     }
     if (this.#isUnstorable) return 'partial'
-    if (this.#coverage !== undefined) return 'cut'
+    if (this.coverage !== undefined) return 'cut'
     return hasGaps ? 'knownGaps' : 'complete'
   }
 

@@ -84,7 +84,7 @@ t.test('parts of a joined collection may expire while others are fetched', async
 
 t.test('agents that are not covered are counted in a member that no node can have', async (t) => {
   const report = new NodeReport(['master', 'worker-1'], performance.now())
-  report.setCoverage({ covered: 2, all: 10 })
+  report.coverage = { covered: 2, all: 10 }
   t.equal(report.clusterStatus, '*;agents=2;all-agents=10')
   t.equal(report.madeOf.completeness, 'cut')
 })
