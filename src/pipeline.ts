@@ -58,27 +58,19 @@ export function buildPipeline(parts: PipelineParts): Handler {
   )
   const callForRead: Handler<EdgeRead> = (request) => {
     request.cost.charge()
-    return readers[readerOf(request)](request)
+    return readerOf(request)(request)
   }
-  const callForWrite: Handler<EdgeWrite> = (request) => writers[writerOf(request)](request)
+  const callForWrite: Handler<EdgeWrite> = (request) => writerOf(request)(request)
   const read = stage('cache', parts.readThrough)(callForRead)
   const guard: Stage<EdgeWrite> = parts.refuseWrites ?? ((next) => next)
   const endTokens: Stage<EdgeWrite> = parts.endTokens ?? ((next) => next)
   const fenced = stage('invalidate', parts.invalidate)(endTokens(callForWrite))
   const write = guard(stage('write lock', parts.writeLock)(fenced))
-  const { forwardToOwner = forward, ...joins } = { ...parts.multiNode?.(read, forward) }
-  const { joinCollections, joinVerdicts, joinWrites } = joins
-  const readers = {
-    forward,
-    forwardToOwner,
-    joinCollections: joinCollections === undefined ? forward : traced('join', joinCollections),
-    joinVerdicts: joinVerdicts === undefined ? forward : traced('join', joinVerdicts),
-  }
-  const writers = {
-    forward,
-    forwardToOwner,
-    joinWrites: joinWrites === undefined ? forward : traced('join', joinWrites),
-  }
+  const multiNode = parts.multiNode?.(read, forward)
+  const forwardToOwner = multiNode?.forwardToOwner ?? forward
+  const joinCollections = joined(multiNode?.joinCollections)
+  const joinVerdicts = joined(multiNode?.joinVerdicts)
+  const joinWrites = joined(multiNode?.joinWrites)
   const answer: Handler = (request) => {
     const { target } = request.endpoint
     if (target.kind === 'edge') {
@@ -89,22 +81,26 @@ export function buildPipeline(parts: PipelineParts): Handler {
   }
   const change = parts.audit(answer)
   return (request) => (request.kind === 'read' ? answer(request) : change(request))
+
+  function joined<R extends EdgeRequest>(handler: Handler<R> | undefined): Handler<R> {
+    return handler === undefined ? forward : traced('join', handler)
+  }
+
+  function readerOf(request: EdgeRead): Handler<EdgeRead> {
+    const { target, response } = request.endpoint
+    if (nodeOf(request) !== undefined) return forward
+    if (target.kind === 'severalNodes') return joinCollections
+    if (target.kind === 'everyNode') return response.data === 'collection' ? joinCollections : joinVerdicts
+    return target.kind === 'agentOwner' ? forwardToOwner : forward
+  }
+
+  function writerOf({ endpoint: { target } }: EdgeWrite): Handler<EdgeWrite> {
+    if (target.kind === 'everyNode' || target.kind === 'agentOwners') return joinWrites
+    return target.kind === 'agentOwner' ? forwardToOwner : forward
+  }
 }
 
 /** An absent stage has no span. */
 function stage<R extends EdgeRequest>(name: StageName, part: Stage<R> | undefined): Stage<R> {
   return part === undefined ? (next) => next : (next) => traced(name, part(next))
-}
-
-function readerOf(request: EdgeRead): 'forward' | 'forwardToOwner' | 'joinCollections' | 'joinVerdicts' {
-  if (nodeOf(request) !== undefined) return 'forward'
-  const { target, response } = request.endpoint
-  if (target.kind === 'severalNodes') return 'joinCollections'
-  if (target.kind === 'everyNode') return response.data === 'collection' ? 'joinCollections' : 'joinVerdicts'
-  return target.kind === 'agentOwner' ? 'forwardToOwner' : 'forward'
-}
-
-function writerOf({ endpoint: { target } }: EdgeWrite): 'forward' | 'forwardToOwner' | 'joinWrites' {
-  if (target.kind === 'everyNode' || target.kind === 'agentOwners') return 'joinWrites'
-  return target.kind === 'agentOwner' ? 'forwardToOwner' : 'forward'
 }
