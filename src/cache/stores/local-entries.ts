@@ -23,6 +23,15 @@ export interface LocalEntry {
   comparedVersion?: number
   /** The memory store: the hits of this copy. */
   hits?: number
+  /** In front of Redis: the hits of this copy that are not in the index yet. */
+  newHits?: NewHits
+}
+
+/** Without the entry, which would stay in memory after its eviction. */
+export interface NewHits {
+  readonly key: string
+  readonly group: string
+  count: number
 }
 
 /** The stale times of a response, in milliseconds after its freshness lifetime. */

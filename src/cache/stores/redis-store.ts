@@ -130,7 +130,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     const now = this.#replica.elapsed()
     const entry = this.#replica.heartbeat.hasLease(now) ? this.#local.find(key, tags, now) : undefined
     if (entry === undefined) return undefined
-    this.#index.countHit(key, entry.info?.group)
+    this.#index.countHit(key, entry)
     return localLookup(entry, now)
   }
 
@@ -147,7 +147,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     const { lookup, entry } = await this.#lookups.find(key, tags)
     if (entry !== undefined) {
       this.#local.put(key, entry)
-      this.#index.countHit(key, entry.info?.group)
+      this.#index.countHit(key, entry)
     }
     return lookup
   }

@@ -14,7 +14,7 @@ import { countRows } from './index-pages.ts'
 import { IndexReader } from './index-reader.ts'
 import { RememberedRows } from './index-rows.ts'
 import { IndexWriter } from './index-writer.ts'
-import { type LocalEntry, measuresOf } from './local-entries.ts'
+import { type LocalEntry, measuresOf, type NewHits } from './local-entries.ts'
 
 /** KEYS (of one group): keys by expiry, rows, hits. ARGV: pairs of key and hits. Ignores keys without a row. */
 const COUNT_HITS = script(`
@@ -38,17 +38,16 @@ interface ResponseIndexOptions {
 const HITS_PER_COMMAND = 64
 /** Keys of one command that removes rows. */
 const KEYS_PER_REMOVAL = 256
-/** Keys with new hits beyond which the counts are written at once. */
-const MAX_COUNTED_KEYS = 5000
+/** Entries with new hits beyond which the counts are written at once. */
+const MAX_COUNTED_ENTRIES = 5000
 
 export class ResponseIndex {
   readonly #options: ResponseIndexOptions
-  /** New hits, by group and key. */
-  readonly #hits = new Map<string, Map<string, number>>()
+  /** Of the entries with new hits. */
+  #counted: NewHits[] = []
   readonly #writer: IndexWriter
   readonly #timer: NodeJS.Timeout
   readonly #remembered: RememberedRows
-  #countedKeys = 0
   /** Listings run one after the other: each one finds the rows that the listing before has decoded. */
   #listing: Promise<void> = Promise.resolve()
 
@@ -73,24 +72,25 @@ export class ResponseIndex {
     await this.#writer.add(generation, info.group, [key, row, left])
   }
 
-  countHit(key: string, group: string | undefined): void {
-    if (group === undefined) return
-    const hits = this.#hits.get(group) ?? new Map<string, number>()
-    const before = hits.get(key)
-    this.#hits.set(group, hits.set(key, (before ?? 0) + 1))
-    if (before !== undefined) return
-    this.#countedKeys += 1
-    if (this.#countedKeys > MAX_COUNTED_KEYS) void this.flushHits()
+  countHit(key: string, entry: LocalEntry): void {
+    if (entry.info === undefined) return
+    entry.newHits ??= { key, group: entry.info.group, count: 0 }
+    entry.newHits.count += 1
+    if (entry.newHits.count > 1) return
+    if (this.#counted.push(entry.newHits) > MAX_COUNTED_ENTRIES) void this.flushHits()
   }
 
   /** Writes the new hits. Hits that cannot be written are lost. */
   async flushHits(): Promise<void> {
     const { bodies, times } = this.#options.replica
-    const counted = [...this.#hits]
-    this.#hits.clear()
-    this.#countedKeys = 0
-    for (const [group, hits] of counted) {
-      const pairs = [...hits].flat()
+    const byGroup = new Map<string, (string | number)[]>()
+    for (const hits of this.#counted) {
+      byGroup.set(hits.group, byGroup.get(hits.group) ?? [])
+      byGroup.get(hits.group)?.push(hits.key, hits.count)
+      hits.count = 0
+    }
+    this.#counted = []
+    for (const [group, pairs] of byGroup) {
       for (let at = 0; at < pairs.length; at += 2 * HITS_PER_COMMAND) {
         const some = pairs.slice(at, at + 2 * HITS_PER_COMMAND)
         const reply = await bodies.runScript(COUNT_HITS, redisKeys.index(group), some, times.bulkTimeout)
