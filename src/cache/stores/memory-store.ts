@@ -113,10 +113,14 @@ class MemoryCache implements CacheStore, CacheIndex, EpochStore {
   readonly page: CacheIndex['page'] = async ({ group, offset, limit }) => {
     const rows: IndexEntry[] = []
     const groups = [...this.#groups(group).values()]
-    for (const key of groups.flatMap((keys) => [...keys]).slice(offset)) {
-      const row = this.#rowOf(key)
-      if (row !== undefined) rows.push(row)
-      if (rows.length >= limit) break
+    let at = 0
+    // Without a list of all keys: a page costs as much as its rows.
+    for (const keys of groups) {
+      for (const key of keys) {
+        if (rows.length >= limit) break
+        const row = at++ < offset ? undefined : this.#rowOf(key)
+        if (row !== undefined) rows.push(row)
+      }
     }
     // Rows that were found outdated are removed by now.
     return { rows, total: groups.reduce((sum, { size }) => sum + size, 0) }
