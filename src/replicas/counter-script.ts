@@ -1,13 +1,16 @@
 /** The script that replaces the texts of counters. */
 import { NOW, script } from './scripts.ts'
 
+/** The drains are the longest text. */
+const MAX_TEXT_BYTES = 65_536
+
 /**
  * Replaces texts if they are those that the replica knows, each change in one step and apart from the others. A change
  * that was computed for another time, because the clock of Redis was not known, is not carried out.
  * KEYS: of all changes. ARGV: time of the replica, greatest deviation, then for each change the number of its keys, and for
- * each of them the known text, the new one and its lifetime. Texts are empty if there is none. A key of another
- * type, which another program has written, is deleted. Returns the time of Redis, and for each change 1 (carried out), or the
- * texts in Redis.
+ * each of them the known text, the new one and its lifetime. Texts are empty if there is none. A value that no replica
+ * writes is deleted: one of another type, a long one, or one that is not ASCII, which the replica could not send back as it
+ * is. Returns the time of Redis, and for each change 1 (carried out), or the texts in Redis.
  */
 export const REPLACE_TEXTS = script(
   NOW,
@@ -19,7 +22,7 @@ while arg <= #ARGV do
   local count, texts, isSame = tonumber(ARGV[arg]), {}, isOnTime
   for each = 1, count do
     local text = redis.pcall('GET', KEYS[key + each]) or ''
-    if type(text) ~= 'string' then
+    if type(text) ~= 'string' or #text > ${MAX_TEXT_BYTES} or string.find(text, '[\\128-\\255]') then
       redis.call('DEL', KEYS[key + each])
       text = ''
     end

@@ -39,8 +39,10 @@ export function nextState({ revision }: DrainState, drains: readonly Drain[], no
   return { revision: Math.min(MAX_TIME_MS, Math.max(revision + 1, Math.floor(now))), drains }
 }
 
+/** Returns ASCII, as all counters are. */
 export function formatDrainState({ revision, drains }: DrainState): string {
-  return JSON.stringify({ revision, drains })
+  const toEscape = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return JSON.stringify({ revision, drains }).replace(/[\x80-\uffff]/g, toEscape)
 }
 
 /** Whether a replica that reads the state from Redis can use it: it ignores a state over the limits. */

@@ -24,6 +24,7 @@ t.test('drained nodes outlive restarts, the loss of Redis and foreign values', a
       '{"revision":9e99,"drains":[]}',
       '{"revision":8000000000000000,"drains":[{"node":"master"}]}',
       'x'.repeat(100_000),
+      Buffer.from([0xff, 0x41]),
       '{"revision":1,"drains":[]}',
     ]
     for (const value of foreign) {

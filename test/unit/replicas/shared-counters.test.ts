@@ -46,11 +46,16 @@ t.test('a replica whose clock is wrong counts by the clock of Redis', async (t) 
 
 t.test('a counter that another program has replaced begins again, the others of its step go on', async (t) => {
   const { counters } = await join(t)
-  await add(counters, 'sum:right')
-  await redis.client().lpush(redisKeys.access('sum:replaced'), 'x')
-  await Promise.all([add(counters, 'sum:replaced'), add(counters, 'sum:right')])
-  t.equal(await stored('sum:replaced'), '1')
-  t.equal(await stored('sum:right'), '2')
+  const key = redisKeys.access('sum:replaced')
+  const foreign = { bytes: Buffer.from([0xff, 0x31]), 'a long text': '1'.repeat(100_000), 'another type': undefined }
+  for (const [kind, value] of Object.entries(foreign)) {
+    await redis.client().del(key, redisKeys.access('sum:right'))
+    await add(counters, 'sum:right')
+    await (value === undefined ? redis.client().lpush(key, 'x') : redis.client().set(key, value))
+    await Promise.all([add(counters, 'sum:replaced'), add(counters, 'sum:right')])
+    t.equal(await stored('sum:replaced'), '1', kind)
+    t.equal(await stored('sum:right'), '2', kind)
+  }
 })
 
 t.test('failed logins are stored in the form of version 0.1.0', async (t) => {

@@ -14,3 +14,10 @@ t.test('a valid state of any revision can be followed by another valid one', asy
   }
   t.equal(parseDrainState(JSON.stringify({ revision: MAX_TIME_MS + 1, drains: [] })), undefined)
 })
+
+t.test('a reason in any script is stored as ASCII, as counters are', async (t) => {
+  const state = { revision: 1, drains: [{ node: 'wörker', by: 'オペレーター', at: 1, reason: 'тест 🙂' }] }
+  const text = formatDrainState(state)
+  t.match(text, /^[ -~]+$/)
+  t.strictSame(parseDrainState(text), state)
+})
