@@ -30,8 +30,8 @@ export interface Shared<T> {
 export class SingleFlight<T> {
   readonly #isOfStarter: (error: unknown) => boolean
   readonly #flights = new Map<string, Flight<T>>()
-  /** For `joinNext`: the flight under way, and the flight that starts after it. */
-  readonly #queues = new Map<string, { readonly current: Flight<T>; next?: Flight<T> }>()
+  /** For `joinNext`: the flights that start when the one under way has ended. */
+  readonly #waiting = new Map<string, Flight<T>>()
 
   /** `isOfStarter`: whether an error concerns only the caller that started the work. The others join again. */
   constructor(isOfStarter: (error: unknown) => boolean) {
@@ -44,14 +44,14 @@ export class SingleFlight<T> {
     const found = this.#flights.get(id)
     if (found === undefined || found.isAbandoned) {
       work.onStart?.()
-      return { value: await this.#start(id, work).join(client), collapsed: false }
+      return { value: await this.#begin(id, new Flight(work)).join(client), collapsed: false }
     }
     return this.#follow(found, client, () => this.join(id, client, work))
   }
 
   /** Starts a flight without a caller, unless there is one with this id. Resolves when it has ended; never rejects. */
   async background(id: string, work: Work<T>): Promise<void> {
-    const flight = this.#flights.get(id) ?? this.#start(id, work)
+    const flight = this.#flights.get(id) ?? this.#begin(id, new Flight(work))
     flight.presence.pin()
     await flight.outcome.catch(() => {})
   }
@@ -62,20 +62,16 @@ export class SingleFlight<T> {
    */
   async joinNext(id: string, client: RequestClient, work: Work<T>): Promise<Shared<T>> {
     client.signal.throwIfAborted()
-    const queue = this.#queues.get(id)
-    if (queue === undefined) {
+    const waiting = this.#waiting.get(id)
+    if (waiting === undefined || waiting.isAbandoned) {
       work.onStart?.()
-      const current = new Flight(work)
-      this.#enqueue(id, current)
-      return { value: await current.join(client), collapsed: false }
+      const current = this.#flights.get(id)
+      const flight = new Flight(work, current?.outcome)
+      if (current === undefined) this.#begin(id, flight)
+      else this.#waiting.set(id, flight)
+      return { value: await flight.join(client), collapsed: false }
     }
-    const { next } = queue
-    if (next === undefined || next.isAbandoned) {
-      work.onStart?.()
-      queue.next = new Flight(work, queue.current.outcome)
-      return { value: await queue.next.join(client), collapsed: false }
-    }
-    return this.#follow(next, client, () => this.joinNext(id, client, work))
+    return this.#follow(waiting, client, () => this.joinNext(id, client, work))
   }
 
   async #follow(flight: Flight<T>, client: RequestClient, joinAgain: () => Promise<Shared<T>>): Promise<Shared<T>> {
@@ -92,22 +88,15 @@ export class SingleFlight<T> {
     }
   }
 
-  #start(id: string, work: Work<T>): Flight<T> {
-    const flight = new Flight(work)
+  #begin(id: string, flight: Flight<T>): Flight<T> {
     this.#flights.set(id, flight)
     flight.onEnd(() => {
-      if (this.#flights.get(id) === flight) this.#flights.delete(id)
+      const next = this.#waiting.get(id)
+      this.#waiting.delete(id)
+      if (next !== undefined) this.#begin(id, next)
+      else if (this.#flights.get(id) === flight) this.#flights.delete(id)
     })
     return flight
-  }
-
-  #enqueue(id: string, current: Flight<T>): void {
-    const queue: { readonly current: Flight<T>; next?: Flight<T> } = { current }
-    this.#queues.set(id, queue)
-    current.onEnd(() => {
-      if (queue.next === undefined) this.#queues.delete(id)
-      else this.#enqueue(id, queue.next)
-    })
   }
 }
 
