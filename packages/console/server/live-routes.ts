@@ -16,7 +16,7 @@ import { sumRates } from './traffic.ts'
 /** A subscriber with more unsent bytes receives no further batch. */
 const MAX_UNSENT_BYTES = 256 * 1024
 const HEARTBEAT_INTERVAL_MS = 5000
-/** Of the reason of a drain. The state of all drains is read by each replica every two seconds. */
+/** Of the reason of a drain. Each replica reads the state of all drains with each of its heartbeats. */
 const MAX_REASON_CHARS = 150
 
 export function registerLiveRoutes(app: FastifyInstance, view: EdgeView, recorders: Recorders): void {
