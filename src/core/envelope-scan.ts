@@ -1,7 +1,7 @@
 /**
  * Checks the bytes of one response against the grammar of JSON (RFC 8259) in pieces, so that a long one need not be checked
  * in one turn of the event loop, and finds the members and the rows of its envelope. It accepts what `JSON.parse` accepts,
- * but nothing that is nested more deeply than `MAX_DEPTH`, has more lists and objects than `maxContainersOf`, or
+ * but nothing that is nested more deeply than `MAX_DEPTH`, has more lists and objects than rows have (`MIN_MAX_CONTAINERS`), or
  * longer white space than `MAX_GAP`.
  */
 import { EnvelopeMembers } from './envelope-members.ts'
@@ -27,18 +27,13 @@ const BYTES_PER_PIECE = 64 * 1024
 /** The cost of checking a body, in proportion to parsing it. */
 const CHECK_COST = 1 / 3
 
-/** Twice as many as a node returns rows. */
-const MIN_MAX_CONTAINERS = 200_000
-/** Rows have fewer lists and objects than one in this number of bytes. */
-const BYTES_PER_CONTAINER = 32
-
 /**
- * Returns how many lists and objects a body of this length may have. The memory of a parsed value is in proportion to them, and
- * collecting the garbage of a million takes a longer turn than all other work.
+ * How many lists and objects a body may have: this number, twice as many as a node returns rows, and one in so many bytes, of which
+ * rows have fewer. The memory of a parsed value is in proportion to them, and collecting the garbage of a million takes a
+ * longer turn than all other work.
  */
-function maxContainersOf(length: number): number {
-  return MIN_MAX_CONTAINERS + length / BYTES_PER_CONTAINER
-}
+const MIN_MAX_CONTAINERS = 200_000
+const BYTES_PER_CONTAINER = 32
 
 /** Readers skip white space in one turn. */
 const MAX_GAP = 1024 * 1024
@@ -88,7 +83,7 @@ class EnvelopeScanner {
   constructor(bytes: Buffer, rowsName?: string) {
     this.#bytes = bytes
     this.#members = new EnvelopeMembers(bytes, rowsName)
-    this.#containersLeft = maxContainersOf(bytes.length)
+    this.#containersLeft = MIN_MAX_CONTAINERS + bytes.length / BYTES_PER_CONTAINER
   }
 
   /** The members, once all bytes are read; undefined if there must be more bytes. */

@@ -53,20 +53,19 @@ export class ConcurrencyLimiter {
   acquire(call: LimitedCall, deadline: Deadline): Acquisition | Promise<Acquisition> {
     const entered = this.#enter(call)
     const result = this.#acquire(entered, deadline)
-    if (result instanceof Promise) return result.then((late) => this.#endAcquisition(call, entered, late))
-    return this.#endAcquisition(call, entered, result)
+    if (result instanceof Promise) return result.then((late) => (late.ok ? late : this.#reject(call, entered, late)))
+    return result.ok ? result : this.#reject(call, entered, result)
   }
 
-  #endAcquisition(call: LimitedCall, entered: EnteredCall, result: Acquisition): Acquisition {
-    if (result.ok) return result
-    if (result.fault === 'overloaded') {
+  #reject(call: LimitedCall, entered: EnteredCall, rejection: Rejection): Rejection {
+    if (rejection.fault === 'overloaded') {
       this.#parts.flows.reject(entered, this.expectedTime(call.endpoint))
-      call.flow?.refuse?.(result.retryAfter)
+      call.flow?.refuse?.(rejection.retryAfter)
     }
     this.#leave(call, entered, 0)
     // Queued calls of the flow may be bulk now, and late.
     if (isBulkFlow(entered.flow)) this.#startQueued()
-    return result
+    return rejection
   }
 
   #enter(call: LimitedCall): EnteredCall {
