@@ -73,8 +73,8 @@ t.test(
       ages: count(commands, 'pttl', /^edge:c:/),
       locks: count(commands, 'set', /^edge:l:/),
       releases: count(commands, 'evalsha', /^edge:l:/),
-      entries: count(commands, 'set', /^edge:c:/),
-      // In the command that releases the lock.
+      entries: count(commands, 'evalsha', /^edge:c:/),
+      // In the command that stores the entry.
       replaced: commands.filter(({ words }) => words[0] === 'publish' && words[1] === 'edge:{e}:kept').length,
     })
     const each = async (at: number, expected: RegExp) => {
