@@ -28,9 +28,9 @@ const BYTES_PER_PIECE = 64 * 1024
 const CHECK_COST = 1 / 3
 
 /**
- * How many lists and objects a body may have: this number, twice as many as a node returns rows, and one in so many bytes, of which
- * rows have fewer. The memory of a parsed value is in proportion to them, and collecting the garbage of a million takes a
- * longer turn than all other work.
+ * A body may have 200,000 lists and objects, twice as many as a node returns rows, and one more for each 32 bytes: rows have
+ * fewer. The memory of a parsed value is in proportion to them, and collecting the garbage of a million takes a longer turn
+ * than all other work.
  */
 const MIN_MAX_CONTAINERS = 200_000
 const BYTES_PER_CONTAINER = 32

@@ -18,7 +18,8 @@ import { script } from './scripts.ts'
  * moment never goes back. One that the order lacks is written again although its fact is known: an earlier run may have
  * ended in between, or an administrator has deleted one of the keys. All keys are read before the first is written. Up to 64 expired ones are
  * removed with each call: the keys have no time to live, since Redis must not evict a revocation.
- * KEYS: revoked, facts, ends, born (if one has another type, all are deleted, and replicas write again what they know). ARGV: channel, id of the replica, then for each revocation key, moment, end.
+ * KEYS: revoked, facts, ends, born. If one has another type, all are deleted, and replicas write again what they know. ARGV:
+ * channel, id of the replica, then for each revocation key, moment, end.
  */
 const WRITE_REVOCATIONS = script(`
 local time = redis.call('TIME')
