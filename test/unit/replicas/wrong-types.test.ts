@@ -93,8 +93,12 @@ t.test('revocations that another program has replaced are written again', async 
     t.ok(await list.revoke('edge', 'one', until))
     await client.multi().del(key).lpush(key, 'x').exec()
     await eventually(() => list.revoke('edge', 'two', until))
-    await eventually(async () => (await client.hlen(access('facts')).catch(() => 0)) === 2)
-    t.equal(await client.zcard(access('revoked')), 2, key)
+    // A command that failed before the repair may delete the keys once more, and they are written once more.
+    await eventually(async () => {
+      const lengths = [client.hlen(access('facts')), client.zcard(access('revoked'))]
+      return (await Promise.all(lengths).catch(() => [])).join(' ') === '2 2'
+    })
+    t.pass(key)
   }
 })
 
