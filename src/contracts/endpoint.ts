@@ -317,7 +317,6 @@ export interface ResponseShape {
 
 interface Common<Path extends string> {
   readonly path: Path
-  readonly section: string
   readonly summary: string
   readonly params: Readonly<Record<ParamsOf<Path>, Param>>
   readonly query: Readonly<Record<string, Param>>

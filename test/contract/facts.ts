@@ -1,6 +1,7 @@
 /** The contract and the catalogue as flat facts of one form, place → value, so that a test can compare them. */
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
+import { sectionOf } from '../../packages/reference/src/section.ts'
 import type { Field, Param, V3Endpoint } from '../../src/contracts/endpoint.ts'
 import { kinds, type ValueKind } from '../../src/contracts/schemas/kinds.ts'
 
@@ -117,7 +118,7 @@ function contractTarget({ routing, path, method, per_agent, mutates }: ContractE
 export function recordFacts(endpoint: V3Endpoint): Facts {
   const id = idOf(endpoint)
   const facts: Facts = new Map([
-    [`${id} section`, endpoint.section],
+    [`${id} section`, sectionOf(endpoint)],
     [`${id} unknown query`, endpoint.strictQuery ? 'refused' : 'ignored'],
     [`${id} secret`, endpoint.allFieldsWithout === undefined ? endpoint.secret : 'possible'],
     [`${id} target`, recordTarget(endpoint)],

@@ -153,6 +153,7 @@ const table: Readonly<Record<string, Room>> = {
   'packages/mcp': {
     rooms: [
       'packages/reference/document',
+      'packages/reference/section',
       'packages/tools/commands/edge-client',
       'cache/tags',
       'contracts/endpoint',

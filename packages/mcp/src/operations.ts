@@ -5,6 +5,7 @@ import { bothContracts } from '../../../src/contracts/index.ts'
 import { asksForSecret } from '../../../src/core/access.ts'
 import { findSimilar } from '../../../src/core/errors.ts'
 import { operationId } from '../../reference/src/document.ts'
+import { sectionOf } from '../../reference/src/section.ts'
 
 export interface Operation<E extends Endpoint = Endpoint> {
   /** As in the OpenAPI document. */
@@ -53,7 +54,7 @@ export function offeredOperations(contract: Contract): Operations {
   const writes = offered.filter((record): record is WriteEndpoint => record.method !== 'GET').map(operationOf)
   const sections = new Map<string, Operation<ReadEndpoint>[]>()
   for (const read of reads) {
-    const tool = toolOf(read.record.section)
+    const tool = toolOf(sectionOf(read.record))
     sections.set(tool, [...(sections.get(tool) ?? []), read])
   }
   return { contract, reads, writes, sections }

@@ -5,6 +5,7 @@ import { invalidatedTags } from '../../../src/cache/tags.ts'
 import type { Body, Contract, Param, WriteEndpoint } from '../../../src/contracts/endpoint.ts'
 import { type EdgeWrite, NO_BODY } from '../../../src/core/request.ts'
 import { factsOf } from '../../reference/src/document.ts'
+import { sectionOf } from '../../reference/src/section.ts'
 import type { ReceivedText } from '../../tools/src/commands/edge-client.ts'
 import type { Confirmations } from './confirmations.ts'
 import type { Edge } from './edge.ts'
@@ -87,11 +88,8 @@ function parametersIn({ parameters = {} }: Readonly<Record<string, unknown>>): A
 }
 
 function readTool(name: string, members: readonly Operation[]): Tool {
-  const [
-    {
-      record: { section },
-    } = { record: { section: name } },
-  ] = members
+  const [first] = members
+  const section = first === undefined ? name : sectionOf(first.record)
   const properties: Record<string, object> = {}
   for (const { record } of members)
     for (const [parameter, param] of Object.entries(parametersOf(record))) properties[parameter] ??= valueSchema(param)

@@ -16,6 +16,7 @@ import {
   sentences,
 } from './parameters.ts'
 import { componentsOf, failureSchemas, responsesOf, sharedResponses } from './responses.ts'
+import { sectionOf } from './section.ts'
 
 export interface OpenApiOptions {
   /** Version of the edge. */
@@ -46,7 +47,7 @@ interface DocumentParts {
 export function documentOf(records: readonly Endpoint[], options: OpenApiOptions, parts: DocumentParts): Json {
   const { version, server = '/' } = options
   const { title, introduction, security, noun, components, operationOf } = parts
-  const sections = [...new Set(records.map(({ section }) => section))]
+  const sections = [...new Set(records.map(sectionOf))]
   const templateOf = pathTemplates(records)
   const paths: Record<string, Record<string, Json>> = {}
   for (const record of records) {
@@ -128,7 +129,7 @@ function operationOf(endpoint: Endpoint, template: PathTemplate): Json {
   const { body: example = '{}' } = exampleOf(endpoint)
   return {
     operationId: operationId(endpoint),
-    tags: [endpoint.section],
+    tags: [sectionOf(endpoint)],
     summary: endpoint.summary,
     description: describe(endpoint),
     parameters: parametersOf(endpoint, template),

@@ -4,6 +4,7 @@ import type { Releases, Value } from '../../../src/contracts/v4/value.ts'
 import { documentOf, factsOf, type OpenApiOptions, operationId } from './document.ts'
 import { exampleFields } from './example.ts'
 import { type Json, type PathTemplate, sentences, UPLOAD_EXAMPLE } from './parameters.ts'
+import { sectionOf } from './section.ts'
 
 export function v4OpenApiDocument(records: readonly V4Endpoint[], options: OpenApiOptions): Json {
   return documentOf(records, options, {
@@ -88,7 +89,7 @@ function operationOf(record: V4Endpoint, template: PathTemplate): Json {
   const flags = ['pretty', 'wait_for_complete'].filter((name) => !withoutFlags.includes(name))
   return {
     operationId: operationId(record),
-    tags: [record.section],
+    tags: [sectionOf(record)],
     summary: record.summary,
     description: describe(record),
     ...(isLogIn && { security: [{ basic: [] }] }),

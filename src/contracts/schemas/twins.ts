@@ -109,7 +109,6 @@ function factsOf<D extends Omit<Described, 'summary'>>(side: Side, method: Metho
   return {
     ...described,
     translation: translationOf(`${method} /manager/${part}` as Translated),
-    section: 'Manager and cluster nodes',
     target: side.target(all),
   }
 }
@@ -125,10 +124,9 @@ export function isOfNode(record: V3Endpoint): record is OneNode {
  * collection.
  */
 export function severalNodes(one: OneNode): V3Endpoint {
-  const { path, summary, section, query, permission, secret, response, cache, slow } = one
+  const { path, summary, query, permission, secret, response, cache, slow } = one
   const { node_id: _, ...params }: Readonly<Record<string, Param>> = one.params
   return read<string>(path.replace(':node_id', ':node_ids'), `${summary}, of several nodes`, {
-    section,
     params: { node_ids: nodeIds, ...params },
     // Pages are cut from the joined collection, also where the response of a single node has no pages.
     query: { ...list, ...Object.fromEntries(Object.entries(query).filter(([name]) => !Object.hasOwn(list, name))) },

@@ -4,8 +4,7 @@ import { write } from '../record.ts'
 import { filter } from '../schemas/params.ts'
 import { affected, agentIdList, agentOwner, everyNode, fieldTypes, liveAgents, message } from '../schemas/shared.ts'
 
-const section = 'Agents'
-const restarting = { section, permission: 'agents:restart', slow: true } as const
+const restarting = { permission: 'agents:restart', slow: true } as const
 const restarts: readonly V3Endpoint[] = [
   write('POST', '/agents/restart', 'Restart a list of agents', {
     ...restarting,
@@ -31,7 +30,6 @@ const restarts: readonly V3Endpoint[] = [
   }),
   write('PUT', '/agents/groups/:group_id/restart', 'Restart the agents of a group', {
     ...restarting,
-    section: 'Agent groups',
     target: { kind: 'agentOwners', ids: 'group' },
     response: affected,
     invalidates: ['agent:{answer.affected_agents}', ...liveAgents],
@@ -40,7 +38,6 @@ const restarts: readonly V3Endpoint[] = [
 ]
 
 const upgrading = {
-  section,
   permission: 'agents:upgrade',
   target: agentOwner,
   response: message,
@@ -79,7 +76,6 @@ export const agentCommands: readonly V3Endpoint[] = [...restarts, ...upgrades]
 
 export const activeResponse: readonly V3Endpoint[] = [
   write('PUT', '/active-response/:agent_id', 'Send an active-response command to an agent', {
-    section: 'Active response',
     body: {
       kind: 'fields',
       types: fieldTypes,

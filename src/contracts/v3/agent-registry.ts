@@ -3,7 +3,6 @@ import type { ConditionalTags, Field, V3Endpoint } from '../endpoint.ts'
 import { write } from '../record.ts'
 import { agentIds, agentName, agentStatus, filter, olderThan } from '../schemas/params.ts'
 import { affected, fieldTypes, master, memberships, objectOf, overAllAgents, wholeAgent } from '../schemas/shared.ts'
-import { section } from './agents.ts'
 
 const name: Field = { type: 'string', kind: 'names', role: 'agent name', required: 604 }
 const ip: Field = {
@@ -30,7 +29,6 @@ const displacing: ConditionalTags = {
 }
 
 const adding = {
-  section,
   permission: 'agents:write',
   target: master,
   secret: 'always',
@@ -38,7 +36,7 @@ const adding = {
   // The manager assigns ids in sequence, and two concurrent requests may get the same id.
   writeLock: 'registration',
 } as const
-const removing = { section, permission: 'agents:delete', target: master } as const
+const removing = { permission: 'agents:delete', target: master } as const
 
 export const agentRegistry: readonly V3Endpoint[] = [
   write('POST', '/agents', 'Add an agent', {

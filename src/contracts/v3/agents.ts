@@ -17,9 +17,7 @@ import {
 } from '../schemas/params.ts'
 import { agentOwner, cacheIn, collectionOf, master, message, objectOf, ofAgent, textOf } from '../schemas/shared.ts'
 
-export const section = 'Agents'
 const reading = {
-  section,
   permission: 'agents:read',
   target: master,
   cache: cacheIn('agents', 'collection:agents'),

@@ -26,10 +26,9 @@ import {
 
 /** Records of agent groups: members and shared files, all on the master. */
 
-const section = 'Agent groups'
-const reading = { section, permission: 'groups:read', target: master } as const
-const writing = { section, permission: 'groups:write', target: master } as const
-const removing = { section, permission: 'groups:delete', target: master } as const
+const reading = { permission: 'groups:read', target: master } as const
+const writing = { permission: 'groups:write', target: master } as const
+const removing = { permission: 'groups:delete', target: master } as const
 const fileName = filter('names', 'file name')
 const agentConf: Body = { kind: 'upload', types: ['application/xml'], wrongType: 607 }
 

@@ -28,10 +28,9 @@ import {
 } from '../schemas/shared.ts'
 import { isOfNode, readTwins, severalNodes, writeTwins } from '../schemas/twins.ts'
 
-const section = 'Cluster-only endpoints'
 /** Clients decide by it which nodes are ready. */
 const statusOfNow = staleWhileHot(cacheIn('cluster', 'cluster'))
-const reading = { section, permission: 'cluster:read', target: master, cache: statusOfNow } as const
+const reading = { permission: 'cluster:read', target: master, cache: statusOfNow } as const
 
 const cluster: readonly V3Endpoint[] = [
   read('/cluster/config', 'Cluster configuration', {
@@ -86,7 +85,6 @@ const cluster: readonly V3Endpoint[] = [
   }),
   read('/cluster/configuration/validation', 'Is the configuration of all nodes valid?', {
     ...reading,
-    section: 'Manager and cluster nodes',
     // Clients restart all nodes if the verdict is OK, so a missing node must fail the request.
     target: everyNode,
     response: objectOf('ValidationResult'),
@@ -94,7 +92,6 @@ const cluster: readonly V3Endpoint[] = [
     slow: true,
   }),
   write('PUT', '/cluster/restart', 'Restart all nodes', {
-    section,
     permission: 'cluster:restart',
     target: everyNode,
     invalidates: ['node:*', 'collection:nodes', 'cluster', 'validation', 'agent:*', 'collection:agents'],

@@ -15,7 +15,7 @@ import {
 } from '../schemas/params.ts'
 import { anyNode, cacheIn, collectionOf, master } from '../schemas/shared.ts'
 
-const reading = { section: 'Decoders, rules, lists', target: anyNode } as const
+const reading = { target: anyNode } as const
 const readingRules = { ...reading, permission: 'rules:read', cache: cacheIn('rules', 'rules') } as const
 
 const filesOfRuleset = { ...list, status: rulesetStatus, download, path: rulesetPath, file: rulesetFile }

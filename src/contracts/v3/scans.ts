@@ -7,9 +7,8 @@ import { read, write } from '../record.ts'
 import { agentFilter, failingQ, filter, filters, hiddenQ, hiddenSelect, list, q, select } from '../schemas/params.ts'
 import { agentOwner, allAgents, cacheIn, collectionOf, everyNode, ofAgent, scanTimes } from '../schemas/shared.ts'
 
-const section = 'Rootcheck, syscheck, SCA'
-const ofOne = { section, target: agentOwner } as const
-const ofAll = { section, target: everyNode } as const
+const ofOne = { target: agentOwner } as const
+const ofAll = { target: everyNode } as const
 const readingSyscheck = {
   ...ofOne,
   permission: 'syscheck:read',
@@ -160,7 +159,6 @@ const resultFilters = {
   ...filters('numbers', 'error', 'notchecked', 'unknown', 'score'),
 }
 const both = {
-  section: 'CIS-CAT',
   permission: 'ciscat:read',
 } as const
 

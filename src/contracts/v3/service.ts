@@ -7,7 +7,7 @@ import { read, write } from '../record.ts'
 import { filter, hiddenSearch, limit, offset, sort } from '../schemas/params.ts'
 import { anyNode, cacheIn, master, masterItself, memberships, objectOf, textOf } from '../schemas/shared.ts'
 
-const common = { section: 'Service', permission: 'signedIn', beyondSeed: true } as const
+const common = { permission: 'signedIn', beyondSeed: true } as const
 
 const description = {
   response: { data: 'document', schema: 'OpenApiDocument' },
@@ -42,7 +42,6 @@ export const service: readonly V3Endpoint[] = [
 
 export const summary: readonly V3Endpoint[] = [
   read('/summary/agents', 'Summary of all agents', {
-    section: 'Summary',
     permission: 'summary:read',
     target: master,
     response: objectOf('Summary'),
@@ -53,7 +52,6 @@ export const summary: readonly V3Endpoint[] = [
 /** The edge issues its own tokens: a request with Basic credentials gets a Bearer token. */
 const TOKEN_PATH = '/security/user/authenticate'
 const tokenEndpoint = {
-  section: 'Authentication',
   permission: 'signedIn',
   beyondSeed: true,
 } as const
@@ -76,7 +74,6 @@ export const tokens: readonly V3Endpoint[] = [
 
 const minimal = 'the number of stored responses, {all: Number, groups: {name: Number}}'
 const reading = {
-  section: 'Cache',
   permission: 'cache:read-own',
   strictQuery: false,
   cache: { never: 'describes the cache itself' },
@@ -99,7 +96,6 @@ const soft: Param = {
   note: 'stale entries are served once more, marked as stale, while they are refreshed',
 }
 const purging = {
-  section: 'Cache',
   permission: 'cache:purge',
   strictQuery: false,
   response: { ...objectOf('CachePurge'), accepted: 'Redis is unreachable: the purge is carried out when it is back' },

@@ -15,7 +15,6 @@ import {
 /** Records of the inventory of agents: each kind for one agent and for all agents (experimental). */
 
 const common = {
-  section: 'Inventory (syscollector)',
   permission: 'syscollector:read',
 } as const
 

@@ -5,12 +5,9 @@ import { agentFilters, agentStatus, agentsOrAll, param, query, required, rows, w
 import { json, master, read, write } from './shared.ts'
 import { bool, list, object, oneOf, since, text } from './value.ts'
 
-const section = 'Agents'
 const reading = {
-  section,
   permission: 'agents:read',
   rights: ['agent:read on agent:id:{agent_list}'],
-  target: master(),
 } as const
 const ofOwner = { ...reading, target: master('agentOwner') } as const
 const ofOne = cacheIn('agents', 'agent:{agent_id}', 'agent:*')
@@ -128,15 +125,13 @@ const ofGroups = ['group:modify_assignments on group:id:{group_list}'] as const
 const replacingGroups = ['group:modify_assignments on group:id:{replace_list}', ...ofGroups, ...ofAgents] as const
 
 const adding = {
-  section,
   permission: 'agents:write',
   rights: ['agent:create on *:*:*'],
   secret: 'always',
-  target: master(),
   // A new agent replaces one with the same name or address (`force` is the default), which the response does not name.
   invalidates: [...wholeAgent('*'), ...overAllAgents],
 } as const
-const grouping = { section, permission: 'groups:write', target: master() } as const
+const grouping = { permission: 'groups:write' } as const
 const oneInGroup = { ...grouping, invalidates: ['agent:{agent_id}', 'group:{group_id}', ...memberships] } as const
 const manyInGroup = {
   ...grouping,
@@ -145,7 +140,6 @@ const manyInGroup = {
 const oneGroup = { group_id: required('name of the group', text('group_names')) }
 const onlyThisGroup = { force_single_group: param('remove the agents from their other groups', bool()) }
 const upgrading = {
-  section,
   permission: 'agents:upgrade',
   rights: ['agent:upgrade on agent:id:{agent_list}'],
   target: master('several'),
@@ -154,7 +148,6 @@ const upgrading = {
   slow: true,
 } as const
 const restarting = {
-  section,
   permission: 'agents:restart',
   rights: ['agent:restart on agent:id:{agent_list}'],
   target: master('several'),
@@ -171,7 +164,6 @@ const withoutRestarted = { message: 'Restart command was not sent to some agents
 
 export const agentWrites: readonly V4Endpoint[] = [
   write('PUT', '/active-response', 'Run a command on agents', {
-    section: 'Active-response',
     permission: 'active-response:run',
     rights: ['active-response:command on agent:id:{agent_list}'],
     target: master('several'),
@@ -187,10 +179,8 @@ export const agentWrites: readonly V4Endpoint[] = [
     invalidatesNothingBecause: 'an active response changes no data of the manager',
   }),
   write('DELETE', '/agents', 'Delete agents', {
-    section,
     permission: 'agents:delete',
     rights: ['agent:delete on agent:id:{agent_list}'],
-    target: master(),
     query: ofFound({
       purge: param('remove the agent from the key file too', bool(false)),
       status: required(

@@ -2,17 +2,14 @@
 import type { V4Endpoint } from '../endpoint.ts'
 import { cacheIn } from '../schemas/shared.ts'
 import { agentStatus, param, query, required, rows } from './parameters.ts'
-import { file, json, master, read, write } from './shared.ts'
+import { file, json, read, write } from './shared.ts'
 import { list, oneOf, text, wordsIn } from './value.ts'
 
 const ofRootkits = wordsIn({ until: '4.14' }, 'rootkit_files rootkit_trojans')
-const common = { section: 'Groups', target: master() } as const
-const reading = { ...common, permission: 'groups:read', rights: ['group:read on group:id:{group_list}'] } as const
+const reading = { permission: 'groups:read', rights: ['group:read on group:id:{group_list}'] } as const
 const ofFile = {
-  section: 'Groups',
   permission: 'groups:read',
   secret: 'possible',
-  target: master(),
   query: {
     type: param(
       'type of the file',
@@ -24,7 +21,6 @@ const ofFile = {
 
 export const groups: readonly V4Endpoint[] = [
   write('DELETE', '/groups', 'Delete groups', {
-    ...common,
     permission: 'groups:delete',
     rights: ['group:delete on group:id:{group_list}'],
     query: { groups_list: required('names of groups', list(text('group_names_or_all', { minLength: 1 }))) },
@@ -43,7 +39,6 @@ export const groups: readonly V4Endpoint[] = [
     snapshot: 'groups',
   }),
   write('POST', '/groups', 'Create a group', {
-    ...common,
     permission: 'groups:write',
     rights: ['group:create on *:*:*'],
     body: json({ group_id: text('group_names', { maxLength: 128 }) }),
@@ -62,7 +57,6 @@ export const groups: readonly V4Endpoint[] = [
     cache: ofFile.cache,
   }),
   write('PUT', '/groups/:group_id/configuration', 'Replace the configuration of a group', {
-    ...common,
     permission: 'groups:write',
     rights: ['group:update_config on group:id:{group_list}'],
     body: file('application/xml'),

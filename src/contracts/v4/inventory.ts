@@ -17,11 +17,10 @@ const tablesSince414 = [
 const reading = { permission: 'syscollector:read', rights: ['syscollector:read on agent:id:{agent_list}'] } as const
 const ofOne = {
   ...reading,
-  section: 'Syscollector',
   target: master('agentOwner'),
   cache: cacheIn('syscollector', 'syscollector:{agent_id}', 'syscollector:*'),
 } as const
-const ofMany = { section: 'Experimental', target: master('several') } as const
+const ofMany = { target: master('several') } as const
 /** Offset and limit count the rows of each agent. */
 const storedRows = 'none'
 

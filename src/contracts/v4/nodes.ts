@@ -8,7 +8,7 @@ import { laterSymbols, param, query, rows } from './parameters.ts'
 import { file, master, read, write } from './shared.ts'
 import { bool, integer, list, oneOf, text, wordOf, wordsIn } from './value.ts'
 
-const readingCluster = { section: 'Cluster', permission: 'cluster:read', target: master() } as const
+const readingCluster = { permission: 'cluster:read' } as const
 const status = {
   ...readingCluster,
   cache: staleWhileHot(cacheIn('cluster', 'cluster', 'collection:nodes')),
@@ -16,7 +16,6 @@ const status = {
 } as const
 const ofNodes = { ...readingCluster, target: master('several'), query: query('nodes_list') } as const
 const restartingNodes = {
-  section: 'Cluster',
   permission: 'cluster:restart',
   rights: ['cluster:read on node:id:{node_id}, *:*:*', 'cluster:restart on node:id:{node_id}, *:*:*'],
   query: query('nodes_list'),
@@ -61,7 +60,6 @@ export const cluster: readonly V4Endpoint[] = [
   }),
   write('PUT', '/cluster/restart', 'Restart nodes', {
     ...restartingNodes,
-    target: master(),
     invalidates: ['node:*', 'collection:nodes', 'cluster', 'validation', 'agent:*', 'collection:agents'],
     slow: true,
   }),
@@ -95,14 +93,11 @@ export const cluster: readonly V4Endpoint[] = [
   }),
 ]
 
-const section = 'Manager'
 const ofMaster = cacheIn('manager', 'node:{master}', 'node:*')
-const reading = { section, permission: 'manager:read', target: master() } as const
+const reading = { permission: 'manager:read' } as const
 const restarting = {
-  section,
   permission: 'manager:restart',
   rights: ['cluster:read on node:id:{node_id}, *:*:*', 'cluster:restart on node:id:{node_id}, *:*:*'],
-  target: master(),
 } as const
 
 const ofMasterOnly: readonly V4Endpoint[] = [
@@ -137,10 +132,9 @@ const ofMasterOnly: readonly V4Endpoint[] = [
 ]
 
 const sides = [
-  { root: '/manager', section, target: master(), cache: ofMaster, node: '{master}' },
+  { root: '/manager', target: master(), cache: ofMaster, node: '{master}' },
   {
     root: '/cluster/:node_id',
-    section: 'Cluster',
     target: master('node'),
     cache: cacheIn('cluster', 'node:{node_id}', 'node:*'),
     node: '{node_id}',
@@ -261,7 +255,6 @@ const ofBoth: readonly V4Endpoint[] = sides.flatMap(({ root, node, ...side }, at
     }),
   ),
   write<string>('PUT', `${root}/configuration`, `Replace the configuration file${at === 0 ? '' : ' of a node'}`, {
-    section: side.section,
     permission: 'files:write',
     rights: ['cluster:update_config on node:id:{node_id}, *:*:*'],
     target: side.target,

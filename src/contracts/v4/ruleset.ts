@@ -2,7 +2,7 @@
 import type { Param, V4Endpoint } from '../endpoint.ts'
 import { anyNode, cacheIn } from '../schemas/shared.ts'
 import { param, query, rows, word } from './parameters.ts'
-import { file, master, read, write } from './shared.ts'
+import { file, read, write } from './shared.ts'
 import { bool, integer, list, oneOf, since, text } from './value.ts'
 
 const status = { status: param('status of the files', { ...oneOf('enabled', 'disabled', 'all'), minItems: 1 }) }
@@ -14,21 +14,17 @@ const xml = {
 } as const
 
 const ofLists = {
-  section: 'Lists',
   permission: 'lists:read',
   rights: ['lists:read on list:file:{filename}'],
-  target: master(),
   cache: cacheIn('lists', 'lists'),
 } as const
 const ofRules = {
-  section: 'Rules',
   permission: 'rules:read',
   target: anyNode,
   answeredByNodeCache: true,
   cache: cacheIn('rules', 'rules'),
 } as const
 const ofDecoders = {
-  section: 'Decoders',
   permission: 'decoders:read',
   target: anyNode,
   cache: cacheIn('decoders', 'decoders'),
@@ -113,17 +109,15 @@ export const ruleset: readonly V4Endpoint[] = [
     snapshot: 'decoders',
   }),
   ...fileRecords('lists', {
-    section: 'Lists',
     what: 'CDB list file',
     filename: param('name of the file', text('cdb_filename_path')),
     type: 'text/plain',
   }),
-  ...fileRecords('rules', { section: 'Rules', what: 'rule file', filename: xmlFile, ...xml }),
-  ...fileRecords('decoders', { section: 'Decoders', what: 'decoder file', filename: xmlFile, ...xml }),
+  ...fileRecords('rules', { what: 'rule file', filename: xmlFile, ...xml }),
+  ...fileRecords('decoders', { what: 'decoder file', filename: xmlFile, ...xml }),
 ]
 
 interface Files {
-  readonly section: string
   readonly what: string
   readonly filename: Param
   readonly type: 'text/plain' | 'application/xml'
@@ -131,9 +125,9 @@ interface Files {
   readonly folder?: Readonly<Record<string, Param>>
 }
 
-function fileRecords(kind: 'lists' | 'rules' | 'decoders', { section, what, filename, type, folder = {} }: Files) {
+function fileRecords(kind: 'lists' | 'rules' | 'decoders', { what, filename, type, folder = {} }: Files) {
   const path = `/${kind}/files/:filename` as const
-  const common = { section, target: master(), params: { filename } } as const
+  const common = { params: { filename } } as const
   const changing = { ...common, invalidates: ['validation', kind], writeLock: `file:${kind}:{filename}` } as const
   return [
     read(path, `Get a ${what}`, {
@@ -163,7 +157,6 @@ function fileRecords(kind: 'lists' | 'rules' | 'decoders', { section, what, file
 }
 
 const ofMitre = {
-  section: 'MITRE',
   permission: 'mitre:read',
   rights: ['mitre:read on *:*:*'],
   target: anyNode,

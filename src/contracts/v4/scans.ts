@@ -6,9 +6,8 @@ import { master, read, write } from './shared.ts'
 import { bool, integer, oneOf, text, wordOf } from './value.ts'
 
 /** Returns what reads of the results of one agent share. */
-function ofAgent<const Data extends string>(section: string, data: Data, group: CacheGroup) {
+function ofAgent<const Data extends string>(data: Data, group: CacheGroup) {
   return {
-    section,
     permission: `${data}:read`,
     rights: [`${data}:read on agent:id:{agent_list}`],
     target: master('agentOwner'),
@@ -16,27 +15,25 @@ function ofAgent<const Data extends string>(section: string, data: Data, group: 
   } as const
 }
 
-const ofRootcheck = ofAgent('Rootcheck', 'rootcheck', 'rootcheck')
-const ofSyscheck = ofAgent('Syscheck', 'syscheck', 'syscheck')
-const ofSca = ofAgent('SCA', 'sca', 'sca')
-const { rights: _, ...ofVulnerability } = ofAgent('Vulnerability', 'vulnerability', 'syscollector')
+const ofRootcheck = ofAgent('rootcheck', 'rootcheck')
+const ofSyscheck = ofAgent('syscheck', 'syscheck')
+const ofSca = ofAgent('sca', 'sca')
+const { rights: _, ...ofVulnerability } = ofAgent('vulnerability', 'syscollector')
 
 /** Returns the record that starts a scan of agents. A scan of either kind is one of both. */
-function run(scan: 'rootcheck' | 'syscheck', section: string): V4Endpoint {
+function run(scan: 'rootcheck' | 'syscheck', name: string): V4Endpoint {
   return write<string>('PUT', `/${scan}`, `Run a ${scan} scan on agents`, {
-    section,
     permission: `${scan}:run`,
     rights: ['rootcheck:run on agent:id:{agent_list}'],
     target: master('several'),
-    withoutLost: { list: 'agents_list', message: `${section} scan was not restarted on some agents` },
+    withoutLost: { list: 'agents_list', message: `${name} scan was not restarted on some agents` },
     query: query('agents_list'),
     invalidates: ['rootcheck:*', 'syscheck:*'],
   })
 }
 
-function clear(scan: 'rootcheck' | 'syscheck', section: string): V4Endpoint {
+function clear(scan: 'rootcheck' | 'syscheck'): V4Endpoint {
   return write<string>('DELETE', `/${scan}/:agent_id`, `Clear the ${scan} results of an agent`, {
-    section,
     permission: `${scan}:clear`,
     rights: ['rootcheck:clear on agent:id:{agent_list}'],
     target: master('agentOwner'),
@@ -57,7 +54,7 @@ export const ciscatFilters: Readonly<Record<string, Param>> = {
 
 export const scans: readonly V4Endpoint[] = [
   read('/ciscat/:agent_id/results', 'List the CIS-CAT results of an agent', {
-    ...ofAgent('Ciscat', 'ciscat', 'ciscat'),
+    ...ofAgent('ciscat', 'ciscat'),
     query: query(...rows, 'select', ciscatFilters, 'q'),
     snapshot: 'ciscat',
   }),
@@ -71,7 +68,7 @@ export const scans: readonly V4Endpoint[] = [
     }),
     snapshot: 'rootcheck',
   }),
-  clear('rootcheck', 'Rootcheck'),
+  clear('rootcheck'),
   read('/rootcheck/:agent_id/last_scan', 'Get the times of the last rootcheck scan of an agent', ofRootcheck),
   read('/sca/:agent_id', 'List the SCA policies of an agent', {
     ...ofSca,
@@ -137,7 +134,7 @@ export const scans: readonly V4Endpoint[] = [
     ),
     snapshot: 'syscheck',
   }),
-  clear('syscheck', 'Syscheck'),
+  clear('syscheck'),
   read('/syscheck/:agent_id/last_scan', 'Get the times of the last syscheck scan of an agent', ofSyscheck),
   read('/vulnerability/:agent_id', 'List the vulnerabilities of an agent', {
     ...ofVulnerability,
@@ -171,10 +168,8 @@ export const scans: readonly V4Endpoint[] = [
     query: query('limit'),
   }),
   write('PUT', '/vulnerability', 'Run a vulnerability scan', {
-    section: 'Vulnerability',
     releases: { since: '4.5', until: '4.7' },
     permission: 'vulnerability:run',
-    target: master(),
     invalidates: ['vulnerability:*'],
   }),
 ]

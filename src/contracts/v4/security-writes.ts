@@ -1,7 +1,7 @@
 /** Records that change users, roles, policies and rules. */
 import type { Param, V4Endpoint } from '../endpoint.ts'
 import { param, required } from './parameters.ts'
-import { loggingIn, section } from './security.ts'
+import { loggingIn } from './security.ts'
 import { json, master, write } from './shared.ts'
 import { bool, integer, list, object, oneOf, text, type Value } from './value.ts'
 
@@ -9,7 +9,7 @@ const tokenOnly = { invalidates: [], invalidatesNothingBecause: 'tokens are no d
 
 /** What a role may see is part of each response. `rights` ends the acceptance of all tokens. */
 const invalidates = ['security', 'rights', 'cache'] as const
-const writing = { section, permission: 'security:write', target: master(), invalidates } as const
+const writing = { permission: 'security:write', invalidates } as const
 /** A new object has no effect until it is added to a user or a role. */
 const creating = { ...writing, invalidates: ['security'] } as const
 const ofUsers = { ...writing, endsTokens: 'users' } as const
@@ -58,7 +58,6 @@ function writesOf(
 
 export const securityWrites: readonly V4Endpoint[] = [
   write('DELETE', '/security/user/authenticate', 'Revoke the tokens of the user of the token', {
-    section,
     permission: 'signedIn',
     target: { kind: 'edge', operation: 'logOut' },
     withoutFlags: ['pretty', 'wait_for_complete'],

@@ -2,20 +2,16 @@
 import type { Param, V4Endpoint } from '../endpoint.ts'
 import { anyNode, cacheIn } from '../schemas/shared.ts'
 import { param, query, rows } from './parameters.ts'
-import { master, read } from './shared.ts'
+import { read } from './shared.ts'
 import { list, text, wordOf, wordsIn } from './value.ts'
 
-export const section = 'Security'
 const reading = {
-  section,
   permission: 'security:read',
-  target: master(),
   cache: cacheIn('manager', 'security'),
 } as const
 /** The same at each node. */
 const ofEveryNode = { ...reading, target: anyNode, withoutFlags: ['wait_for_complete'] } as const
 export const loggingIn = {
-  section,
   permission: 'signedIn',
   target: { kind: 'edge', operation: 'logIn' },
   query: query('raw'),

@@ -5,21 +5,18 @@
 import type { EdgeOperation, EdgeTarget, V4Endpoint } from '../endpoint.ts'
 import { anyNode, cacheIn, memberships } from '../schemas/shared.ts'
 import { param, query, required, rows, word } from './parameters.ts'
-import { json, master, read, write } from './shared.ts'
+import { json, read, write } from './shared.ts'
 import { bool, list, text, wordOf } from './value.ts'
 
 const testing = {
-  section: 'Logtest',
   permission: 'logtest:run',
   rights: ['logtest:run on *:*:*'],
-  target: master(),
   invalidates: [],
   invalidatesNothingBecause: 'a test of rules changes no data of the manager',
 } as const
 
 export const service: readonly V4Endpoint[] = [
   read('/', 'Get basic information about the API', {
-    section: 'API Info',
     permission: 'signedIn',
     target: anyNode,
     withoutFlags: ['wait_for_complete'],
@@ -34,16 +31,12 @@ export const service: readonly V4Endpoint[] = [
     params: { token: word('token of the session') },
   }),
   read('/overview/agents', 'Get an overview of agents', {
-    section: 'Overview',
     permission: 'summary:read',
-    target: master(),
     cache: cacheIn('summary', ...memberships, 'collection:nodes'),
   }),
   read('/tasks/status', 'List tasks with their status', {
-    section: 'Tasks',
     permission: 'tasks:read',
     rights: ['task:status on *:*:*'],
-    target: master(),
     query: query(...rows, 'q', 'select', 'agents_list', {
       tasks_list: param('ids of tasks', list(text('numbers', { description: 'Task ID', reference: 'tasks_list' }))),
       command: param('command of the task', text('symbols_alphanumeric_param')),
@@ -54,11 +47,9 @@ export const service: readonly V4Endpoint[] = [
     cache: { never: 'the state of running tasks' },
   }),
   write('POST', '/events', 'Send events to analysisd', {
-    section: 'Events',
     releases: { since: '4.7' },
     permission: 'events:write',
     rights: ['event:ingest on *:*:*'],
-    target: master(),
     body: json({ events: list(text()) }),
     invalidates: [],
     invalidatesNothingBecause: 'events are no data that a read returns',
@@ -66,13 +57,11 @@ export const service: readonly V4Endpoint[] = [
 ]
 
 const reading = {
-  section: 'Cache',
   permission: 'cache:read-own',
   cache: { never: 'describes the cache itself' },
   beyondSeed: true,
 } as const
 const purging = {
-  section: 'Cache',
   permission: 'cache:purge',
   minimal: 'affected_items is empty, and total_affected_items counts',
   invalidates: [],
@@ -80,7 +69,6 @@ const purging = {
   beyondSeed: true,
 } as const
 const describing = {
-  section: 'API Info',
   permission: 'signedIn',
   response: { data: 'document', schema: 'OpenApiDocument' },
   cache: { never: 'part of the edge: revalidated by its entity tag' },

@@ -17,13 +17,13 @@ import { type Params, pathParams } from './parameters.ts'
 import type { Releases, Value } from './value.ts'
 
 /** Fields that a record may omit. */
-type Omitted = 'contract' | 'method' | 'path' | 'summary' | 'params' | 'query' | 'secret' | 'response'
+type Omitted = 'contract' | 'method' | 'path' | 'summary' | 'params' | 'query' | 'secret' | 'response' | 'target'
 type Facts<E extends V4Read | V4Write, Path extends string> = Omit<E, Omitted> &
-  Partial<Pick<E, 'query' | 'secret' | 'response'>> &
+  Partial<Pick<E, 'query' | 'secret' | 'response' | 'target'>> &
   OwnParams<Path, keyof typeof pathParams>
 
 const ITEMS: ResponseShape = { data: 'items', schema: 'V4Item' }
-const defaults = { contract: 'v4', response: ITEMS } as const
+const defaults = { contract: 'v4', response: ITEMS, target: master() } as const
 
 /** Returns the frozen record of a read. `snapshot`: of its cache policy. */
 export function read<const Path extends string>(
@@ -51,8 +51,9 @@ const IN_LOWER_CASE: ReadonlySet<string> = new Set([
 /** Those of paths since the later HTTP framework. */
 const PATHS_IN_LOWER_CASE: Releases = { since: '4.9' }
 
-function completeV4<S extends Sketch & Pick<Endpoint, 'target'>>(facts: S): object {
-  if (facts.target.kind === 'edge') return complete({ ...defaults, ...facts }, pathParams)
+/** Without a target, the master answers. */
+function completeV4<S extends Sketch & Partial<Pick<Endpoint, 'target'>>>(facts: S): object {
+  if (facts.target?.kind === 'edge') return complete({ ...defaults, ...facts }, pathParams)
   const { query = {}, params = {} } = facts
   const inPath = Object.fromEntries(
     Object.entries<Param>({ ...pathParams, ...(params as Params) }).map(ignoringCase(PATHS_IN_LOWER_CASE)),

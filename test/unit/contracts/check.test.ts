@@ -22,7 +22,6 @@ const { agent_id: agentId, node_id: nodeId } = pathParams
 /** The checks do not depend on translations. */
 const translation = { call: { path: '/things' }, response: { kind: 'object' } } as const
 const good: ReadEndpoint = read<string>('/things', 'All things', {
-  section: 'Things',
   params: {},
   query: list,
   permission: 'things:read',
@@ -32,7 +31,6 @@ const good: ReadEndpoint = read<string>('/things', 'All things', {
   cache: cacheIn('agents', 'collection:things'),
 })
 const goodWrite: WriteEndpoint = write<string>('POST', '/things', 'Make a thing', {
-  section: 'Things',
   params: {},
   permission: 'things:write',
   target: master,

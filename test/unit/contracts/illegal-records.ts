@@ -6,7 +6,7 @@ import { agentOwner, cacheIn, collectionOf, master, message } from '../../../src
 /** Records that must not compile. `tsc --noEmit` fails here as soon as one of them compiles. */
 
 const translation = { call: { path: '/a' }, response: { kind: 'object' } } as const
-const facts = { section: 's', permission: 'a:read' } as const
+const facts = { permission: 'a:read' } as const
 const common = { ...facts, target: master, translation } as const
 const cache: CachePolicy = cacheIn('agents', 'collection:agents')
 const reading = { ...common, response: collectionOf('Agent'), cache } as const
@@ -51,7 +51,7 @@ write('PUT', '/a', 's', { ...writing, cache })
 // @ts-expect-error a GET is no write
 write('GET', '/a', 's', writing)
 // @ts-expect-error every record names its permission
-read('/a', 's', { section: 's', target: master, translation, response: collectionOf('Agent'), cache })
+read('/a', 's', { target: master, translation, response: collectionOf('Agent'), cache })
 // @ts-expect-error a permission is resource:action or signedIn
 read('/a', 's', { ...reading, permission: 'everybody' })
 // @ts-expect-error a record has no fields beyond the vocabulary

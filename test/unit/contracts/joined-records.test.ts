@@ -18,7 +18,7 @@ import { checkCatalogue } from './checks/index.ts'
 
 const { agent_id: agentId, node_id: nodeId } = pathParams
 
-const common = { section: 's', permission: 'a:read' } as const
+const common = { permission: 'a:read' } as const
 /** The checks do not depend on translations. */
 const translation = { call: { path: '/x' }, response: { kind: 'object' } } as const
 const ofMaster: Endpoint = read('/manager/x', 's', {
