@@ -116,7 +116,7 @@ export class Admission {
     const { slots, queue, budget } = this.#parts
     const { all, bulk } = queue.sizes
     const startableBulk = bulk === 0 ? 0 : Math.min(bulk, this.bulk.free)
-    slots.report(all - bulk + startableBulk)
+    slots.shared?.update(slots.taken, slots.demandWith(all - bulk + startableBulk))
     budget()?.want(this.#startable(startableBulk))
   }
 

@@ -1,11 +1,11 @@
-/** The layers around each attempt of a call: the retry of a read, its span, and the budget of calls per minute. */
+/** The retry of a read, and each attempt of a call: its span, the budget of calls per minute, and what its response shows. */
 import { Readable } from 'node:stream'
 import { isRelease5, type NodeResult } from '../core/node-call.ts'
 import { PROBLEM_TYPE } from '../core/origins.ts'
 import type { Trace } from '../core/trace.ts'
 import { versionIn } from '../layouts/layout-rules.ts'
 import { notSent, routeOf, type Send, type UpstreamCall } from './call.ts'
-import { type CallBudget, UNKNOWN_WAIT_SECONDS } from './call-budget.ts'
+import { UNKNOWN_WAIT_SECONDS } from './call-budget.ts'
 import type { Layer, StackParts } from './layer.ts'
 import { problemOf } from './node-problems.ts'
 import { BLOCKED } from './node-response.ts'
@@ -45,9 +45,6 @@ export const retryOnce =
   }
 
 /** Runs one attempt in a child span, which the node receives as its parent. */
-export const traceAttempt: Layer = (next) => (call) =>
-  call.trace?.recorded ? sendInSpan(call, call.trace, next) : next(call)
-
 async function sendInSpan(call: UpstreamCall, trace: Trace, next: Send): Promise<NodeResult> {
   const { method, node, resend } = call
   const span = trace.startCallSpan({ method, route: routeOf(call), node, ...(resend !== undefined && { resend }) })
@@ -75,11 +72,15 @@ function blockOf({ endpoint }: UpstreamCall, release: string | undefined, status
 /** The node has refused too many tokens in this minute to say so of this one, which has ended as well. */
 const ENDED = { fault: 'refusedCredentials', reason: 'status', about: 429 } as const
 
-/** Counts everything that is sent to the node, retries, logins and probes included, in its budget of calls per minute. */
-export const countCall =
+/**
+ * Makes one attempt. Everything that is sent to the node, retries, logins and probes included, counts in its budget of calls
+ * per minute.
+ */
+export const attempt =
   ({ budget: budgetInUse, rules, clock, onVersion, release }: StackParts): Layer =>
   (next) => {
-    const sendCounted = async (call: UpstreamCall, budget: CallBudget | undefined): Promise<NodeResult> => {
+    const sendCounted = async (call: UpstreamCall): Promise<NodeResult> => {
+      const budget = budgetInUse()
       // Reads are paced when they start. A retry that waited for its turn would be a failure instead.
       const unpaid = await budget?.pay(call.resend === undefined ? call.priority : 'write')
       if (unpaid !== undefined) return notSent(call, unpaid)
@@ -103,7 +104,7 @@ export const countCall =
       return notSent(call, type === PROBLEM_TYPE ? { ...refusal, layout: 'v4' } : refusal)
     }
     return (call) => {
-      const budget = budgetInUse()
-      return budget === undefined && !rules().showsProblems ? next(call) : sendCounted(call, budget)
+      const send = rules().showsProblems || budgetInUse() !== undefined ? sendCounted : next
+      return call.trace?.recorded ? sendInSpan(call, call.trace, send) : send(call)
     }
   }

@@ -1,6 +1,6 @@
 /**
  * The budget of one node: the calls per minute that it answers (`cluster.limits.perMinute`), over all replicas and all
- * clients. The limiter starts a call only with a permit, and `countCall` counts everything that is sent.
+ * clients. The limiter starts a call only with a permit, and `attempt` counts everything that is sent.
  */
 import type { NodeCall } from '../core/node-call.ts'
 import type { BudgetShare } from './call-window.ts'

@@ -1,19 +1,32 @@
-/** The layer in which a call waits for a slot of the node and takes it, until the node has ended its work on the call. */
+/** The layer in which a call is admitted to its node, and waits for a slot, which it has until the node has ended its work. */
 import type { LateExchange, NodeResult } from '../core/node-call.ts'
 import { isAnswered } from '../core/node-faults.ts'
 import { type Deadline, startDeadline } from '../core/timing.ts'
 import { type CallEnd, onEnd, type Send, type UpstreamCall } from './call.ts'
+import { DRAINED } from './drains.ts'
 import type { AgentRead } from './failure/agent-reads.ts'
-import { emit, type Layer, reject, type StackParts, startQueueSpan } from './layer.ts'
+import { emit, type Layer, reject, type StackParts } from './layer.ts'
 import type { Acquisition } from './limiter-parts.ts'
 
-/** Waits for a slot. The time limit of the call includes the wait. */
-export const queue =
+/**
+ * Rejects a call to a node that an operator has drained, or that is ejected for this call. Otherwise waits for a slot: the time
+ * limit of the call includes the wait.
+ */
+export const admit =
   (parts: StackParts): Layer =>
   (next) =>
-  async (call) => {
-    const { clock, agentReads } = parts
-    const span = call.trace && startQueueSpan(call)
+  async (admitted) => {
+    const { drained, health, node, clock, agentReads } = parts
+    if (drained.has(node)) return reject(parts, admitted, DRAINED)
+    const span = admitted.trace?.recorded ? admitted.trace.startSpan('queue', { node }) : undefined
+    const admission = health.admit(admitted)
+    if (!admission.ok) {
+      span?.end({ fault: admission.fault })
+      return reject(parts, admitted, admission)
+    }
+    const { probeOf } = admission
+    const probeStart = probeOf?.probeStart
+    const call = probeOf === undefined ? admitted : { ...admitted, probeOf }
     const arrival = clock()
     const deadline = startDeadline(call.timeout, call.signal, clock)
     const read = call.agentData === undefined ? undefined : agentReads.open(call.agentData)
@@ -22,9 +35,12 @@ export const queue =
     span?.end(slot.ok ? {} : { fault: slot.fault })
     // A write is sent as a whole, once a part of it was sent.
     if (slot.ok && call.method !== 'GET') call.presence?.pin?.()
-    if (slot.ok) return new CallInSlot(parts, { call, deadline, queueTime, read }).send(next)
-    deadline.end()
-    return reject(parts, call, slot, queueTime)
+    if (!slot.ok) deadline.end()
+    const result = slot.ok
+      ? await new CallInSlot(parts, { call, deadline, queueTime, read }).send(next)
+      : reject(parts, call, slot, queueTime)
+    probeOf?.endProbe(probeStart)
+    return result
   }
 
 /** A read of an agent's database takes no slot from other calls while earlier ones have no response (`agent-reads.ts`). */
@@ -37,8 +53,10 @@ async function acquireSlot(
   for (;;) {
     const rejection = read && (await read.enter(deadline, call))
     if (rejection !== undefined) return rejection
-    const slot = await limiter.acquire(call, deadline)
-    const refusal = slot.ok ? health.recheck(call) : undefined
+    const acquired = limiter.acquire(call, deadline)
+    const slot = acquired instanceof Promise ? await acquired : acquired
+    const hasWaited = read !== undefined || slot !== acquired
+    const refusal = slot.ok && hasWaited ? health.recheck(call) : undefined
     if (slot.ok && refusal === undefined && read?.take() !== false) return slot
     read?.leave()
     if (!slot.ok) return slot
@@ -93,7 +111,7 @@ class CallInSlot {
     const { health, limiter, layout, agentReads } = this.#parts
     const { call, read } = this.#queued
     const deadline = this.#hang ?? this.#queued.deadline
-    const usualTime = limiter.expectedTime(call.endpoint)
+    const usualTime = limiter.times.expected(call.endpoint)
     call.onSlot?.(usualTime)
     const giveUp = () => {
       this.#isGivenUp = true

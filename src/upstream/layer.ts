@@ -1,9 +1,8 @@
 /** What the layers of the stack of a node (`stack.ts`) have in common. */
 import type { NodeCallEvent } from '../core/events.ts'
 import type { ClusterView, NodeCall, NodeFailure } from '../core/node-call.ts'
-import type { Span } from '../core/trace.ts'
 import type { LayoutRules } from '../layouts/layout-rules.ts'
-import { notSent, routeOf, type Send, type UpstreamCall } from './call.ts'
+import { notSent, routeOf, type Send } from './call.ts'
 import type { CallBudget } from './call-budget.ts'
 import type { DrainedNodes } from './drains.ts'
 import type { AgentReads } from './failure/agent-reads.ts'
@@ -55,8 +54,4 @@ export function emit(
 ): void {
   const { requestId, node, method } = call
   onCall?.({ requestId, node, method, route: routeOf(call), ...outcome })
-}
-
-export function startQueueSpan({ trace, node }: UpstreamCall): Span | undefined {
-  return trace?.recorded ? trace.startSpan('queue', { node }) : undefined
 }

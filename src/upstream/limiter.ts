@@ -21,6 +21,7 @@ const ADMITTED = { ok: true } as const
 
 export class ConcurrencyLimiter {
   readonly slots: Slots
+  readonly times = new CallTimes()
   readonly admission: Admission
   readonly #parts: LimiterParts
   /** The calls that wait for a slot or have one. */
@@ -35,7 +36,7 @@ export class ConcurrencyLimiter {
       () => this.#startQueued(),
     )
     this.slots = new Slots(limits, slots)
-    const state = { slots: this.slots, queue: new CallQueue<QueuedCall>(), flows: new Flows(), times: new CallTimes() }
+    const state = { slots: this.slots, queue: new CallQueue<QueuedCall>(), flows: new Flows(), times: this.times }
     this.#parts = { ...options, ...state }
     this.admission = new Admission(this.#parts)
   }
@@ -44,22 +45,24 @@ export class ConcurrencyLimiter {
     return this.#parts.queue.sizes.all
   }
 
-  /** Returns the expected milliseconds of a call on the node. */
-  expectedTime(endpoint: string): number {
-    return this.#parts.times.expected(endpoint)
-  }
-
   /** Returns a slot for the call, or a rejection; a promise while the call is queued. */
   acquire(call: LimitedCall, deadline: Deadline): Acquisition | Promise<Acquisition> {
     const entered = this.#enter(call)
-    const result = this.#acquire(entered, deadline)
-    if (result instanceof Promise) return result.then((late) => (late.ok ? late : this.#reject(call, entered, late)))
-    return result.ok ? result : this.#reject(call, entered, result)
+    const decision = this.admission.decide(entered, deadline)
+    if (decision === 'start') {
+      this.#take(entered)
+      this.admission.reportDemand()
+      return ADMITTED
+    }
+    if (decision !== 'queue') return this.#reject(call, entered, decision)
+    const queued = this.admission.enqueue(entered, deadline, () => this.#startQueued())
+    this.admission.reportDemand()
+    return queued.then((result) => (result.ok ? result : this.#reject(call, entered, result)))
   }
 
   #reject(call: LimitedCall, entered: EnteredCall, rejection: Rejection): Rejection {
     if (rejection.fault === 'overloaded') {
-      this.#parts.flows.reject(entered, this.expectedTime(call.endpoint))
+      this.#parts.flows.reject(entered, this.times.expected(call.endpoint))
       call.flow?.refuse?.(rejection.retryAfter)
     }
     this.#leave(call, entered, 0)
@@ -86,15 +89,6 @@ export class ConcurrencyLimiter {
     if (isBulkFlow(entered.flow)) queue.demote(entered.flow)
   }
 
-  #acquire(call: EnteredCall, deadline: Deadline): Acquisition | Promise<Acquisition> {
-    const decision = this.admission.decide(call, deadline)
-    if (decision !== 'start' && decision !== 'queue') return decision
-    if (decision === 'start') this.#take(call)
-    const result = decision === 'start' ? ADMITTED : this.admission.enqueue(call, deadline, () => this.#startQueued())
-    this.admission.reportDemand()
-    return result
-  }
-
   /**
    * Returns the slot of a call that acquired it at `start`, and starts queued calls. `tooMany`: the node has refused the
    * call, or the connection. `failure`: the call timed out.
@@ -112,7 +106,7 @@ export class ConcurrencyLimiter {
     }
     // Before a queued call starts: another replica may be due for the slot.
     this.admission.reportDemand()
-    this.#startQueued()
+    if (this.#parts.queue.sizes.all > 0) this.#startQueued()
   }
 
   /** The call has ended at the edge, and keeps its slot: the node may still work on it. */
@@ -143,15 +137,15 @@ export class ConcurrencyLimiter {
   async close(): Promise<void> {
     const { slots, limits } = this.#parts
     const unknown = limits().timeout / RESERVED_TIMES
-    const times = [...this.#entered.values()].map(({ endpoint }) => this.expectedTime(endpoint) || unknown)
-    await slots.close(RESERVED_TIMES * Math.max(0, ...times))
+    const times = [...this.#entered.values()].map(({ endpoint }) => this.times.expected(endpoint) || unknown)
+    await slots.shared?.close(RESERVED_TIMES * Math.max(0, ...times))
   }
 
   #take(call: EnteredCall): void {
     const { slots, flows, queue, budget } = this.#parts
-    slots.take()
+    slots.taken += 1
     if (call.priority === 'bulk') this.admission.bulk.take()
-    flows.start(call, this.expectedTime(call.endpoint))
+    flows.start(call, this.times.expected(call.endpoint))
     if (isBulkFlow(call.flow)) queue.demote(call.flow)
     budget()?.take(call.priority)
   }

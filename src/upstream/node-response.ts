@@ -59,15 +59,24 @@ export function parseResponseHead(
   }
   // The edge asks for no other protocol (101), and a redirect could lead anywhere. Other interim responses do not get here.
   if (status < 200 || (status > 299 && status < 400) || status > 599) return unreadable('status', status)
-  if (isEncoded(header('content-encoding'))) return unreadable('encoded')
+  const coding = header('content-encoding')
+  if (coding !== undefined && isEncoded(coding)) return unreadable('encoded')
   const type = parseMediaType(header('content-type'))
   const length = parseBodyLength(type, header('content-length'), header('transfer-encoding'))
   if (length === 'unclear') return unreadable('lengthUnclear')
   if (length !== undefined && length > maxBytes) return tooLarge(maxBytes)
   const isStreamed = expect === 'stream' && status === 200 && FILE_TYPES.has(type)
   if (!isStreamed && !isReadable(type, status, expect)) return unreadable('contentType', type)
+  const age = header('age')
   const personal = header('set-cookie') !== undefined || header('authorization') !== undefined
-  return { status, type, ...(length !== undefined && { length }), isStreamed, personal, age: parseAge(header('age')) }
+  return {
+    status,
+    type,
+    ...(length !== undefined && { length }),
+    isStreamed,
+    personal,
+    age: age === undefined ? 0 : parseAge(age),
+  }
 }
 
 function layoutOfRefusal(type: HeaderValue, challenge: HeaderValue): Layout | undefined {
@@ -93,8 +102,8 @@ function unreadable(reason: FailureReason, about?: string | number): CallFailure
 type HeaderValue = string | string[] | undefined
 
 /** Returns whether the body has a content coding. `identity` is none, and neither is an empty member of a list. */
-function isEncoded(codings: HeaderValue): boolean {
-  return codings !== undefined && !/^(?:[\s,]|identity)*$/i.test(String(codings))
+function isEncoded(codings: string | string[]): boolean {
+  return !/^(?:[\s,]|identity)*$/i.test(String(codings))
 }
 
 /** The end of such a body shows whether it is complete: the dialects refuse all that is no complete JSON. */
@@ -113,7 +122,7 @@ function parseBodyLength(type: string, length: HeaderValue, coding: HeaderValue)
 const MAX_AGE_SECONDS = 2 ** 31
 
 /** Returns milliseconds. The first member of a list counts, and an invalid one is ignored (RFC 9111 section 5.1). */
-function parseAge(value: HeaderValue): number {
+function parseAge(value: string | string[]): number {
   const [, seconds = '0'] = /^(\d+)\s*(?:,|$)/.exec(String(value)) ?? []
   return Math.min(Number(seconds), MAX_AGE_SECONDS) * 1000
 }

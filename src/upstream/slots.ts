@@ -6,20 +6,17 @@ import type { NodeLimits } from './options.ts'
 export class Slots {
   readonly limit: CallLimit
   readonly #limits: () => Pick<NodeLimits, 'inFlight'>
-  readonly #shared: NodeSlots | undefined
+  /** `undefined`: this process shares the limit of the node with no other. */
+  readonly shared: NodeSlots | undefined
   /** The calls that have ended at the edge, and keep their slots: the node may still work on them. */
   readonly late = new Set<object>()
-  #taken = 0
+  /** The calls that have a slot. */
+  taken = 0
 
-  /** `shared`: absent: this process shares the limit of the node with no other. */
   constructor(limits: () => Pick<NodeLimits, 'inFlight'>, shared: NodeSlots | undefined) {
     this.#limits = limits
-    this.#shared = shared
+    this.shared = shared
     this.limit = new CallLimit(limits().inFlight)
-  }
-
-  get taken(): number {
-    return this.#taken
   }
 
   /** A limit that was lowered because calls are late leaves room for their work already. */
@@ -29,35 +26,26 @@ export class Slots {
 
   /** Calls that this replica may have in flight now. */
   get usable(): number {
-    return Math.min(this.#max, this.#shared?.usable ?? Number.POSITIVE_INFINITY)
+    return Math.min(this.#max, this.shared?.usable ?? Number.POSITIVE_INFINITY)
   }
 
   /** Slots that no replica uses. */
   get free(): number {
-    return Math.min(this.#max, this.#shared?.available ?? Number.POSITIVE_INFINITY) - this.#taken
+    return Math.min(this.#max, this.shared?.available ?? Number.POSITIVE_INFINITY) - this.taken
   }
 
   /** Calls that may be in flight over time, for estimates. */
   get expected(): number {
-    return Math.min(this.limit.value, this.#shared?.expected ?? Number.POSITIVE_INFINITY)
-  }
-
-  take(): void {
-    this.#taken += 1
+    return Math.min(this.limit.value, this.shared?.expected ?? Number.POSITIVE_INFINITY)
   }
 
   release(call: object): void {
     this.late.delete(call)
-    this.#taken -= 1
+    this.taken -= 1
   }
 
-  /** Must be called after each change. `queued`: the calls that further slots would start. */
-  report(queued: number): void {
-    this.#shared?.update(this.#taken, Math.max(this.#taken, Math.min(this.#taken + queued, this.#max)))
-  }
-
-  /** Returns the slots to the other replicas, those of calls in flight after `kept` milliseconds. */
-  async close(kept: number): Promise<void> {
-    await this.#shared?.close(kept)
+  /** Returns how many slots this replica would use. `queued`: the calls that further slots would start. */
+  demandWith(queued: number): number {
+    return Math.max(this.taken, Math.min(this.taken + queued, this.#max))
   }
 }

@@ -4,20 +4,19 @@
  */
 import type { NodeCall, NodeFailure } from '../core/node-call.ts'
 import { layoutRules } from '../layouts/layout-rules.ts'
-import { countCall, retryOnce, traceAttempt } from './attempts.ts'
+import { attempt, retryOnce } from './attempts.ts'
 import { notSent, type Send } from './call.ts'
-import { queue } from './call-in-slot.ts'
-import { DRAINED } from './drains.ts'
+import { admit } from './call-in-slot.ts'
 import { isPassedOn } from './failure/passed-on-targets.ts'
-import { type Layer, reject, type StackParts, startQueueSpan } from './layer.ts'
+import type { Layer, StackParts } from './layer.ts'
 import { sendLateAgain } from './second-attempts.ts'
 
 /** `call`: for clients. `login`: for logins, and calls whose credentials the node checks. `probe`: past health and queue. */
 export type Stack = Readonly<Record<'call' | 'login' | 'probe', Send>>
 
 export function createStack(parts: StackParts): Stack {
-  const probe = compose([countCall(parts)], parts.transport.send)
-  const login = compose([eject(parts), queue(parts), retryOnce(parts), traceAttempt], probe)
+  const probe = compose([attempt(parts)], parts.transport.send)
+  const login = compose([admit(parts), retryOnce(parts)], probe)
   const call = compose([sendLateAgain(parts), limitPassedOn(parts), useLayout(parts)], login)
   return { call, login, probe }
 }
@@ -70,22 +69,4 @@ const useLayout =
       : result.fault !== 'unreadable' && (result.layout ?? value) === value
     if (!fits) void confirmLayout(node, value, result.ok ? undefined : result.layout)
     return result
-  }
-
-/** Rejects calls to a node that an operator has drained, or that is ejected for this call. */
-const eject =
-  (parts: StackParts): Layer =>
-  (next) =>
-  (call) => {
-    const { health, drained, node } = parts
-    if (drained.has(node)) return Promise.resolve(reject(parts, call, DRAINED))
-    const admission = health.admit(call)
-    if (!admission.ok) {
-      startQueueSpan(call)?.end({ fault: admission.fault })
-      return Promise.resolve(reject(parts, call, admission))
-    }
-    const { probeOf } = admission
-    if (probeOf === undefined) return next(call)
-    const { probeStart } = probeOf
-    return next({ ...call, probeOf }).finally(() => probeOf.endProbe(probeStart))
   }

@@ -92,7 +92,10 @@ export class NodeHealth {
     // The reads that end because the node is silent show no more than that.
     const isKnown = shown?.fault === 'timeout' && this.isSilent
     if (shown !== undefined && !isKnown) this.ejection.noteFailure(shown)
-    this.#apply(signal, call, end)
+    // The API process refuses credentials by itself.
+    const isRefused = end.status === 401 || end.failure?.fault === 'refusedCredentials'
+    if (signal === 'success') this.#noteSuccess(provesExecution(call) && !isRefused)
+    else this.#noteSign(signal, call)
     const mayBeLate = end.failure !== undefined && faultRules[end.failure.fault].health === 'ifSlow'
     // A call may be sent shortly before the deadline of its request. A busy process may note its end later.
     const waited = Math.min(elapsed, call.timeout ?? elapsed)
@@ -124,15 +127,9 @@ export class NodeHealth {
     return rules().showsProblems && problemOf(response, node) === 'hanging'
   }
 
-  #apply(signal: HealthSignal, call: UpstreamCall, end: CallEnd): void {
+  #noteSign(signal: Exclude<HealthSignal, 'success'>, call: UpstreamCall): void {
     const { ejection } = this
     switch (signal) {
-      case 'success': {
-        // The API process refuses credentials by itself.
-        const isRefused = end.status === 401 || end.failure?.fault === 'refusedCredentials'
-        this.#noteSuccess(provesExecution(call) && !isRefused)
-        break
-      }
       case 'none':
         break
       case 'blocked':
@@ -151,10 +148,11 @@ export class NodeHealth {
   /** Takes a successful call. `isExecuted`: by the process behind the API. */
   #noteSuccess(isExecuted: boolean): void {
     const { reason } = this.ejection
-    this.#forgetFailures()
+    if (this.#failures.size > 0) this.#forgetFailures()
     if (isExecuted) this.#hangs = 0
     // A response to a call of before a block does not end the block.
-    if (reason !== 'blocked' && (reason !== 'hanging' || isExecuted)) this.ejection.recover()
+    if (reason === undefined || reason === 'blocked') return
+    if (reason !== 'hanging' || isExecuted) this.ejection.recover()
   }
 
   /**

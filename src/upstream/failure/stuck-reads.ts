@@ -89,7 +89,7 @@ export class StuckReads {
     for (const group of this.#groupsOf(call)) {
       if (isAnswered) {
         group.answeredAt = now
-        this.#clear(group)
+        if (group.lost.size > 0) this.#clear(group)
       } else if (isLate && now - elapsed >= group.answeredAt) this.#lose(group, call)
     }
   }
@@ -111,8 +111,7 @@ export class StuckReads {
 
   #clear(group: Group): void {
     const { suspicion } = group
-    // To clear an empty set takes memory.
-    if (group.lost.size > 0) group.lost.clear()
+    group.lost.clear()
     if (suspicion === undefined) return
     group.suspicion = undefined
     this.#suspicions -= 1

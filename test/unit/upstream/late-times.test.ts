@@ -17,9 +17,9 @@ t.test('a late answer changes no expected time', async (t) => {
     t.match(await limiter.acquire(late, deadline), { ok: true })
     now = 2500
     limiter.keep(late, 0, 'failure')
-    const before = [limiter.expectedTime('GET /late'), limiter.expectedTime('GET /other')]
+    const before = [limiter.times.expected('GET /late'), limiter.times.expected('GET /other')]
     now = hang
     limiter.release(late, 0, 'success')
-    t.strictSame([limiter.expectedTime('GET /late'), limiter.expectedTime('GET /other')], before, `${hang} ms`)
+    t.strictSame([limiter.times.expected('GET /late'), limiter.times.expected('GET /other')], before, `${hang} ms`)
   }
 })
