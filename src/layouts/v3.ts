@@ -2,10 +2,9 @@
 import { Readable } from 'node:stream'
 import type { Endpoint } from '../contracts/endpoint.ts'
 import { type Envelope, readEnvelopeInTurns } from '../core/envelope.ts'
-import type { NodeCall, NodeResponse } from '../core/node-call.ts'
+import type { NodeResponse } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import {
-  type Candidate,
   createNodeCall,
   type Dialect,
   encode,
@@ -21,33 +20,26 @@ import {
  */
 export const v3: Dialect = {
   ask: async (request, candidate, { call, timeout }) => {
-    const body = formatBody(request)
-    const sent = body instanceof Promise ? await body : body
-    const result = await call(toNodeCall(request, candidate, timeout, sent))
+    const { node, path, mayBePassedOn } = candidate
+    const { method } = request.endpoint
+    const formatted = formatBody(request)
+    const body = formatted instanceof Promise ? await formatted : formatted
+    const sent = createNodeCall(request, {
+      node,
+      method,
+      path: fillPath(path, request.params) + v3Query(request),
+      ...(body && { body }),
+      expect: isRawFile(request) ? 'stream' : 'bytes',
+      timeout,
+      endpoint: `${method} ${path}`,
+      ...(mayBePassedOn && { mayBePassedOn }),
+    })
+    const result = await call(sent)
     if (!result.ok) return result
     const { response } = result
     const translated = toEdgeResponse(response)
     return { ok: true, response, translated: translated instanceof Promise ? await translated : translated }
   },
-}
-
-function toNodeCall(
-  request: EdgeRequest,
-  { node, path, mayBePassedOn }: Candidate,
-  timeout: number | undefined,
-  body: NodeCall['body'],
-): NodeCall {
-  const { method } = request.endpoint
-  return createNodeCall(request, {
-    node,
-    method,
-    path: fillPath(path, request.params) + v3Query(request),
-    ...(body && { body }),
-    expect: isRawFile(request) ? 'stream' : 'bytes',
-    timeout,
-    endpoint: `${method} ${path}`,
-    ...(mayBePassedOn && { mayBePassedOn }),
-  })
 }
 
 /** Returns whether the request is for a file as such, not for an envelope. */

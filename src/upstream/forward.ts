@@ -27,9 +27,10 @@ const RETRY_AFTER_SECONDS = '10'
 
 /** Throws errors that name the node: 901, 903, 920–928, 3022. */
 export function forward(options: ForwardOptions): Handler {
-  const runAlone = limitUnlimitedRequests()
-  return (request) => {
-    const work = async () => {
+  const enterAlone = limitUnlimitedRequests()
+  return async (request) => {
+    const leave = request.waitForComplete ? enterAlone(request) : undefined
+    try {
       const noted = request.kind === 'read' ? request.late : undefined
       const isAnswered = noted?.late !== undefined
       const shared = isAnswered ? undefined : options.share?.(request)
@@ -63,8 +64,9 @@ export function forward(options: ForwardOptions): Handler {
         { ok: false, node, fault: 'unreadable', sent: true, reason: 'unreadableBody', about: translated.reason },
         request,
       )
+    } finally {
+      leave?.()
     }
-    return request.waitForComplete ? runAlone(request, work) : work()
   }
 }
 
@@ -91,11 +93,12 @@ function withAge(response: EdgeResponse, age: number): EdgeResponse {
 
 /**
  * Limits requests with `wait_for_complete` to one at a time per caller: a call without timeout may occupy one of the few
- * slots of a node for minutes. The one request may have a call on each node.
+ * slots of a node for minutes. The one request may have a call on each node. The returned function lets a request enter, and
+ * returns the function with which it leaves. Throws 903.
  */
-function limitUnlimitedRequests(): <T>(request: EdgeRequest, work: () => Promise<T>) => Promise<T> {
+function limitUnlimitedRequests(): (request: EdgeRequest) => () => void {
   const inFlight = new Map<string, { readonly requestId: string; calls: number }>()
-  return async ({ caller: { name }, requestId }, work) => {
+  return ({ caller: { name }, requestId }) => {
     const current = inFlight.get(name) ?? { requestId, calls: 0 }
     if (current.requestId !== requestId) {
       const headers = { 'retry-after': RETRY_AFTER_SECONDS }
@@ -103,9 +106,7 @@ function limitUnlimitedRequests(): <T>(request: EdgeRequest, work: () => Promise
     }
     inFlight.set(name, current)
     current.calls += 1
-    try {
-      return await work()
-    } finally {
+    return () => {
       current.calls -= 1
       if (current.calls === 0) inFlight.delete(name)
     }
