@@ -15,7 +15,7 @@ import type { ValidatedUrl } from './edge-request.ts'
 import type { Prefixes } from './param-checks.ts'
 import type { Flags, Values } from './parameters.ts'
 import type { RequestLogger } from './report-requests.ts'
-import { type RouteSchema, routeUrl } from './validation.ts'
+import { routeUrl } from './validation.ts'
 
 /** The settings that requests depend on. */
 export interface HttpSettings {
@@ -65,17 +65,15 @@ export interface HttpContract {
   readonly parseQuery: (url: string, endpoint: Endpoint | undefined) => ParsedQuery
   /** Returns the endpoint if it is served under this URL, or throws. */
   readonly served: <E extends Endpoint>(endpoint: E | undefined, method: string, url: string) => E
-  /** The schemas that Fastify validates by. Absent: `check` validates everything. */
-  readonly schemaOf?: (endpoint: Endpoint) => RouteSchema
   /** Checks Content-Type and Content-Encoding before a body is read. */
   readonly checkContentHeaders: (headers: IncomingHttpHeaders, endpoint: Endpoint) => void
   /** Returns the greatest size in bytes of a body of the endpoint. */
   readonly bodyLimitOf: (endpoint: Endpoint | undefined) => number
   /** Returns the contents of the body of an endpoint that takes one. */
   readonly parseBody: (endpoint: Endpoint, type: string, bytes: Buffer) => unknown
-  /** Throws for a request that passes the schemas and is invalid all the same. */
+  /** Throws for a value that is invalid. */
   readonly check: (endpoint: Endpoint, request: FastifyRequest) => void
-  /** As the schemas and `check`, for a URL alone, or for it and the headers of a body that is not read yet. */
+  /** As `check`, for a URL alone, or for it and the headers of a body that is not read yet. */
   readonly checkUrl: (endpoint: Endpoint, params: Values, query: Values, headers?: IncomingHttpHeaders) => void
   readonly validatedUrl: (endpoint: Endpoint, params: Values, query: Values, flags: Flags) => ValidatedUrl
   readonly requestBody: (endpoint: Endpoint, request: FastifyRequest, clientAddress: string) => RequestBody

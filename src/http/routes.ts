@@ -11,7 +11,7 @@ import { toEdgeRequest } from './edge-request.ts'
 import type { Values } from './parameters.ts'
 import type { PreparedHits } from './prepared-hits.ts'
 import { sendResponse } from './send-response.ts'
-import { type JsonSchema, routeUrl, validatorOf } from './validation.ts'
+import { routeUrl } from './validation.ts'
 
 export interface RouteOptions {
   readonly contract: HttpContract
@@ -29,17 +29,13 @@ export function registerRoutes(
   app: FastifyInstance,
   { contract, handle, isAddressKnown = () => true, hits, charge }: RouteParts,
 ): void {
-  app.setValidatorCompiler(({ schema }) => validatorOf(schema as JsonSchema))
   for (const endpoint of contract.catalogue) {
     app.route({
       method: methodsOf(endpoint),
       url: routeUrl(endpoint),
-      ...(contract.schemaOf && { schema: contract.schemaOf(endpoint) }),
       config: { endpoint },
       preValidation: async (request, reply) => {
         if ('body' in endpoint || hasBody(request.headers)) await completeBody(endpoint, request, reply, contract)
-      },
-      preHandler: async (request) => {
         // The listener has already sent this error. The request must not have an effect any more.
         if (request.raw.rejectedWith !== undefined) throw request.raw.rejectedWith
         contract.check(endpoint, request)

@@ -1,5 +1,6 @@
 /** The v3 contract: paths in any case, texts as values, and errors as `{error, message}` with a code for each fault. */
 
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contracts/endpoint.ts'
 import { describedBody } from '../core/endpoint-names.ts'
@@ -12,7 +13,7 @@ import { type HttpContract, type HttpSettings, type RouterOptions, routeFinder, 
 import { validatedUrl } from './edge-request.ts'
 import { createChecks } from './param-checks.ts'
 import { MAX_PARAMETERS, parseParameters, takeFlags, type Values } from './parameters.ts'
-import { routeSchema, type SchemaError, validationError, validatorOf } from './validation.ts'
+import { checkSchemas } from './validation.ts'
 
 const QUERY_LIMITS = { count: MAX_PARAMETERS, tooMany: 604 } as const
 
@@ -30,6 +31,16 @@ export function v3Contract(catalogue: readonly Endpoint[]): (settings: () => Htt
 
 function createV3Contract(catalogue: readonly Endpoint[], settings: () => HttpSettings): HttpContract {
   const check = createChecks(() => settings().cluster)
+  const checkValues = (
+    endpoint: Endpoint,
+    params: Values,
+    query: Values,
+    headers?: IncomingHttpHeaders,
+    body?: Values,
+  ): void => {
+    checkSchemas(endpoint, { params, body, query })
+    check(endpoint, query, headers?.['content-type'], body)
+  }
   const isServed = ({ experimental }: Endpoint) => !experimental || settings().cluster.experimental
   return {
     catalogue,
@@ -47,32 +58,18 @@ function createV3Contract(catalogue: readonly Endpoint[], settings: () => HttpSe
       if (endpoint === undefined || !isServed(endpoint) || hasEmptySegment(method, url)) throw new EdgeError(603)
       return endpoint
     },
-    schemaOf: routeSchema,
     checkContentHeaders,
     bodyLimitOf: (endpoint) => {
       const { body, upload } = settings().listen.limits
       return endpoint !== undefined && describedBody(endpoint)?.kind === 'upload' ? upload : body
     },
     parseBody: parseRequestBody,
-    check: (endpoint, { query, body, headers }) =>
-      check(endpoint, query as Values, headers['content-type'], (body ?? {}) as Values),
-    checkUrl: (endpoint, params, query, headers) => {
-      const schemas = routeSchema(endpoint)
-      const parts = [
-        ['params', schemas.params, params],
-        ['querystring', schemas.querystring, query],
-      ] as const
-      // In the order in which Fastify validates.
-      for (const [part, schema, values] of parts) {
-        const validate = schema && validatorOf(schema)
-        const first = validate === undefined || validate(values) ? undefined : validate.errors?.[0]
-        if (first) throw validationError(endpoint, part, first)
-      }
-      check(endpoint, query, headers?.['content-type'])
-    },
+    check: (endpoint, { params, query, body, headers }) =>
+      checkValues(endpoint, params as Values, query as Values, headers, (body ?? {}) as Values),
+    checkUrl: checkValues,
     validatedUrl,
     requestBody,
-    errorOf: contractError,
+    errorOf: toEdgeError,
     notFound: () => new EdgeError(603),
     sendError,
   }
@@ -91,14 +88,6 @@ const SINGLE_KINDS: ReadonlySet<string> = new Set(['sort', 'search', 'query'])
 function hasEmptySegment(method: string, url: string): boolean {
   const reads = method === 'GET' || method === 'HEAD'
   return reads ? url.startsWith('//') : /^[^?]*\/\//.test(url)
-}
-
-function contractError(thrown: unknown, request: FastifyRequest): EdgeError {
-  const endpoint = request.routeOptions.config?.endpoint
-  const { validation, validationContext = '' } = thrown as { validation?: SchemaError[]; validationContext?: string }
-  const first = validation?.[0]
-  if (first !== undefined && endpoint !== undefined) return validationError(endpoint, validationContext, first)
-  return toEdgeError(thrown)
 }
 
 /**

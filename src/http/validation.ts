@@ -1,8 +1,5 @@
-/**
- * The schemas of routes and their validators, and the errors of validation in the codes and words of the contract.
- */
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
-import type { FastifySchemaValidationError } from 'fastify'
+/** The schemas of endpoints of the v3 contract, and the errors of validation in its codes and words. */
+import { Ajv, type ErrorObject } from 'ajv'
 import { parseQuery } from '../collections/grammar.ts'
 import type { Body, Endpoint, Field, Param } from '../contracts/endpoint.ts'
 import { type Kind, kinds, type ValueKind } from '../contracts/schemas/kinds.ts'
@@ -10,18 +7,21 @@ import { describedFields } from '../core/endpoint-names.ts'
 import { EdgeError, type ErrorCode, suggestionHeaders } from '../core/errors.ts'
 import { printable } from './parameters.ts'
 
-export type JsonSchema = Readonly<Record<string, unknown>>
+type JsonSchema = Readonly<Record<string, unknown>>
+
+/** The values of a request. */
+interface PartsOfRequest {
+  readonly params: unknown
+  readonly query: unknown
+  readonly body?: unknown
+}
 
 /**
- * The schemas of a route. Values are text and stay text, so nothing is coerced and nothing removed. Mandatory names are
+ * The schemas of an endpoint. Values are text and stay text, so nothing is coerced and nothing removed. Mandatory names are
  * checked afterwards, since an unknown name must be reported first. Equal schemas are one object: Ajv compiles each
  * object once.
  */
-export interface RouteSchema {
-  readonly params?: JsonSchema
-  readonly querystring: JsonSchema
-  readonly body?: JsonSchema
-}
+type Schemas = Readonly<Partial<Record<keyof PartsOfRequest, JsonSchema>>>
 
 /** Returns the path of an endpoint as the router takes it: a parameter with a `routePattern` matches only such values. */
 export function routeUrl({ path, params }: Pick<Endpoint, 'path' | 'params'>): string {
@@ -32,20 +32,20 @@ export function routeUrl({ path, params }: Pick<Endpoint, 'path' | 'params'>): s
   )
 }
 
-const routeSchemas = new WeakMap<Endpoint, RouteSchema>()
+const schemasByEndpoint = new WeakMap<Endpoint, Schemas>()
 
-/** Makes the schemas of an endpoint once, for the routes of Fastify and for `resolveUrl`. */
-export function routeSchema(endpoint: Endpoint): RouteSchema {
-  const schema = routeSchemas.get(endpoint) ?? makeRouteSchema(endpoint)
-  routeSchemas.set(endpoint, schema)
-  return schema
+/** Makes the schemas of an endpoint once. */
+function schemasOf(endpoint: Endpoint): Schemas {
+  const schemas = schemasByEndpoint.get(endpoint) ?? makeSchemas(endpoint)
+  schemasByEndpoint.set(endpoint, schemas)
+  return schemas
 }
 
-function makeRouteSchema(endpoint: Endpoint): RouteSchema {
+function makeSchemas(endpoint: Endpoint): Schemas {
   const params = Object.entries(endpoint.params)
   return {
     ...(params.length > 0 && { params: valuesSchema(params) }),
-    querystring: shared({
+    query: shared({
       ...valuesSchema(Object.entries(endpoint.query)),
       additionalProperties: endpoint.contract === 'v3' && !endpoint.strictQuery,
     }),
@@ -116,40 +116,25 @@ const ajv = new Ajv({
   formats: { query: { type: 'string', validate: (text: string) => parseQuery(text) !== undefined } },
 })
 
-/** Returns whether a value matches a schema; then `errors` are those of the last call. */
-interface Validator {
-  (value: unknown): boolean
-  errors?: ErrorObject[] | null
-}
-
-const validators = new WeakMap<JsonSchema, Validator>()
-
-/**
- * Returns the validator of a schema, and the same function for the same object. The schema is compiled when the validator
- * is first called: compiling those of all endpoints would be the larger part of a start.
- */
-export function validatorOf(schema: JsonSchema): Validator {
-  const known = validators.get(schema)
-  if (known !== undefined) return known
-  let compiled: ValidateFunction | undefined
-  const validate: Validator = (value) => {
-    compiled ??= ajv.compile(schema)
-    const isValid = compiled(value)
-    validate.errors = compiled.errors ?? null
-    return isValid
+/** Throws the error of the contract for the first value that its schema refuses. `body`: absent if it is not read yet. */
+export function checkSchemas(endpoint: Endpoint, values: PartsOfRequest): void {
+  const schemas = schemasOf(endpoint)
+  // The first fault in this order is reported.
+  for (const part of ['params', 'body', 'query'] as const) {
+    const [schema, value] = [schemas[part], values[part]]
+    if (schema === undefined || value === undefined) continue
+    // A schema is compiled when it is first used: compiling those of all endpoints would be the larger part of a start.
+    const validate = ajv.compile(schema)
+    const [error] = validate(value) ? [] : (validate.errors ?? [])
+    if (error !== undefined) throw validationError(endpoint, part, error)
   }
-  validators.set(schema, validate)
-  return validate
 }
-
-export type SchemaError = Pick<FastifySchemaValidationError, 'keyword' | 'instancePath' | 'params'>
 
 export type Described = Readonly<Record<string, Param | Field>>
-type Part = 'params' | 'querystring' | 'body' | 'headers' | string
 
 /** Returns the error of the contract for the first error that a schema reports. */
-export function validationError(endpoint: Endpoint, part: Part, error: SchemaError): EdgeError {
-  const described = describedBy(endpoint, part)
+function validationError(endpoint: Endpoint, part: keyof PartsOfRequest, error: ErrorObject): EdgeError {
+  const described: Described = part === 'body' ? describedFields(endpoint) : endpoint[part]
   if (error.keyword === 'additionalProperties')
     return unknownName(error.params.additionalProperty, Object.keys(described))
   const name = nameIn(error.instancePath)
@@ -163,12 +148,6 @@ export function badValue(kind: Kind, name: string): EdgeError {
   const { code, message } = kinds[kind]
   // A test finds a kind whose code is no error of the edge.
   return new EdgeError(code as ErrorCode, `.${message === '' ? '' : ` ${message}`}  Field: ${printable(name)}`)
-}
-
-function describedBy(endpoint: Endpoint, part: Part): Described {
-  if (part === 'params') return endpoint.params
-  if (part === 'querystring') return endpoint.query
-  return describedFields(endpoint)
 }
 
 function unknownName(name: unknown, names: readonly string[]): EdgeError {
