@@ -53,13 +53,11 @@ export interface MergeOptions {
   readonly limit: number
   /** Fields that were requested only to sort by them, and are removed from the rows. */
   readonly drop?: readonly string[]
-  /** Whether the rows are returned in parts (PartWriter). */
-  readonly inParts?: boolean
 }
 
 interface MergedRows {
   readonly ok: true
-  /** The text between `[` and `]`, with commas; or the parts of the rows. */
+  /** The text between `[` and `]`, with commas. */
   readonly chunks: readonly Buffer[]
   /** The sum of the totals of all inputs. */
   readonly total: number
@@ -151,7 +149,7 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
     // There may be thousands of agents.
     if (isTurnOver()) yield PAUSE
   }
-  const writer = createPageWriter(inputs, options.source, options)
+  const writer = createPageWriter(inputs, options.source, options.drop)
   const rowsTaken: number[] = new Array(inputs.length).fill(0)
   for (let at = 0; at < end; at++) {
     const top = open.pop()

@@ -8,7 +8,6 @@ import { CLOSE, OPEN, skipSpace } from '../core/json-scan.ts'
 import { jsonInTurns } from '../core/long-values.ts'
 import { isObject } from '../core/values.ts'
 import { createMemberScanner, type MemberScanner, scanObject } from './member-scanner.ts'
-import { PartWriter } from './row-parts.ts'
 import { UnreadableRowsError } from './rows.ts'
 import { flattenRow, nestRow } from './select.ts'
 import { createFieldReader, parseRow, readerOf } from './sort-keys.ts'
@@ -26,7 +25,7 @@ export interface InjectedMembers {
 
 interface PageWriter {
   add(row: RowRef, input: number): void
-  /** Returns the text between `[` and `]`, with commas; or the parts of the rows. */
+  /** Returns the text between `[` and `]`, with commas. */
   end(): readonly Buffer[]
 }
 
@@ -38,23 +37,26 @@ interface Run {
 }
 
 const COMMA = Buffer.from(',')
+/** All rows of a collection have hundreds of thousands of chunks, each of which is an object. */
+const JOINED_CHUNKS = 1000
 const CLOSING_BRACE = Buffer.from('}')
 
-/** `drop` names fields that are removed from each row. `inParts`: the rows are returned in parts (PartWriter). */
+/** `drop` names fields that are removed from each row. */
 export function createPageWriter(
   inputs: readonly { readonly inject?: InjectedMembers }[],
   source: Source,
-  { drop = [], inParts = false }: { readonly drop?: readonly string[]; readonly inParts?: boolean } = {},
+  drop: readonly string[] = [],
 ): PageWriter {
-  const parts = inParts ? new PartWriter() : undefined
   const chunks: Buffer[] = []
+  /** The latest chunks. */
+  let latest: Buffer[] = []
   const injectors = inputs.map(({ inject }) => inject && createInjector(inject, source))
   let run: Run | undefined
   return { add, end }
 
   function add(row: RowRef, input: number): void {
     const inject = injectors[input]
-    if (inject === undefined && drop.length === 0 && parts === undefined) {
+    if (inject === undefined && drop.length === 0) {
       extendRun(row)
       return
     }
@@ -82,17 +84,17 @@ export function createPageWriter(
   }
 
   function write(...some: Buffer[]): void {
-    if (parts !== undefined) {
-      parts.add(...some)
-      return
-    }
-    if (chunks.length > 0) chunks.push(COMMA)
-    chunks.push(...some)
+    if (chunks.length + latest.length > 0) latest.push(COMMA)
+    latest.push(...some)
+    if (latest.length < JOINED_CHUNKS) return
+    chunks.push(Buffer.concat(latest))
+    latest = []
   }
 
   function end(): readonly Buffer[] {
     flush()
-    return parts?.end() ?? chunks
+    chunks.push(...latest)
+    return chunks
   }
 }
 

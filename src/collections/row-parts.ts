@@ -24,15 +24,12 @@ export class PartWriter {
     return this.#bytes + this.#length
   }
 
-  /** Adds the JSON text of one row. Returns whether a part is complete with it. */
-  add(...row: readonly Buffer[]): boolean {
+  /** Adds the JSON text of one row. */
+  add(row: Buffer): void {
     const before = this.#chunks.length === 0 ? START : SEPARATOR
-    this.#chunks.push(before, ...row)
-    for (const { length } of row) this.#length += length
-    this.#length += before.length
-    if (this.#length < BYTES_PER_PART) return false
-    this.#endPart()
-    return true
+    this.#chunks.push(before, row)
+    this.#length += before.length + row.length
+    if (this.#length >= BYTES_PER_PART) this.#endPart()
   }
 
   #endPart(): void {

@@ -103,11 +103,9 @@ export interface JoinedOrigin extends MadeOfParts {
   readonly isUnfinished: boolean
 }
 
-/** All rows of a joined collection, which are not in the body. */
+/** All rows of a joined collection. */
 export interface AllRowsOrigin extends MadeOfParts {
   readonly kind: 'allRows'
-  /** The rows, in parts as `PartWriter` in collections/row-parts.ts writes them. */
-  readonly rowParts: readonly Buffer[]
   /** The number of calls to nodes that returned rows. */
   readonly fetchedParts: number
 }

@@ -11,7 +11,8 @@ import { MAX_LIMIT } from '../collections/request.ts'
 import type { Rows } from '../collections/rows.ts'
 import { sources } from '../collections/sources.ts'
 import type { Endpoint, ReadEndpoint } from '../contracts/endpoint.ts'
-import type { EdgeResponse } from '../core/response.ts'
+import { envelopeOf } from '../core/envelope.ts'
+import type { AllRowsOrigin, EdgeResponse } from '../core/response.ts'
 import { traceAsync } from '../core/traced.ts'
 import { waitForJsonTurn } from '../core/turns.ts'
 import type { OwnedAgent } from './agent-index.ts'
@@ -19,9 +20,10 @@ import { type AgentCalls, type AgentRowsKind, type AgentRowsRead, readAgentRows 
 import { coveredBy, type FirstPage } from './first-page.ts'
 import { type JoinedRead, pageWindowOf, selectWithSortFields, TooManyRowsError } from './joined-read.ts'
 import type { NodeRows } from './node-part.ts'
+import type { NodeReport } from './node-report.ts'
 import { MANAGER_AGENT_ID } from './owner-lookup.ts'
 import { type LoadedAgents, loadAgents, type NodeContent, type ReadAgents } from './read-agents.ts'
-import { createAllRowsResponse, mergeCollection } from './rules/collection.ts'
+import { mergeCollection } from './rules/collection.ts'
 
 export interface AllAgentsRead extends AgentRowsRead {
   /** The owner table, which is read while the nodes are asked for their pages. */
@@ -56,14 +58,18 @@ export async function joinAllAgents(
       source: isSnapshot ? unsorted : kind.source,
       ...pageWindowOf(request),
       ...(drop && { drop }),
-      inParts: isSnapshot,
     }
-    return await traceAsync(request.trace, 'merge', mergeCollection, rows, options, report)
+    const response = await traceAsync(request.trace, 'merge', mergeCollection, rows, options, report)
+    return isSnapshot ? { ...response, origin: allRowsOriginOf(report) } : response
   } catch (error) {
     if (!(error instanceof TooManyRowsError)) throw error
     // The total shows that the rows are not all rows.
-    return createAllRowsResponse({ chunks: [], total: error.total }, report)
+    return envelopeOf({ error: 0, data: { items: [], totalItems: error.total } }, allRowsOriginOf(report))
   }
+}
+
+function allRowsOriginOf({ madeOf, fetchedParts }: NodeReport): AllRowsOrigin {
+  return { ...madeOf, kind: 'allRows', fetchedParts }
 }
 
 function kindOf({ response: { rows } }: Endpoint, ofAgent: ReadEndpoint): AgentRowsKind {

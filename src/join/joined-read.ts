@@ -33,7 +33,7 @@ export type IsDistributing = (node: string, credentials: Caller['credentials']) 
 export interface JoinedRead {
   /** Parts are created from it, so the demand for all rows is not in it. */
   readonly request: EdgeRead
-  /** Whether all rows are requested, in parts. */
+  /** Whether all rows are requested. */
   readonly isSnapshot: boolean
   /** Whether the read may ask each agent. Its parts are reads like others. */
   readonly isComplete: boolean

@@ -7,7 +7,6 @@ import type { Source } from '../../collections/sources.ts'
 import { isNodeFailure } from '../../core/error-meanings.ts'
 import type { SnapshotRefusal } from '../../core/events.ts'
 import type { NodeReads } from '../../core/node-call.ts'
-import { NO_PARTS } from '../../core/origins.ts'
 import type { EdgeRead, Handler } from '../../core/request.ts'
 import type { SnapshotResponse } from '../../core/response.ts'
 import type { CacheTarget } from '../key.ts'
@@ -17,7 +16,7 @@ import type { CacheStore } from '../stores/contract.ts'
 import { storageLifetime } from '../stores/local-entries.ts'
 import { needsAllRows, rowSourceOf } from './derivation.ts'
 import { parseHead, type SnapshotHead, snapshotOf } from './head.ts'
-import { readCollection, readJoined, SnapshotRefusedError } from './read-collection.ts'
+import { readCollection, SnapshotRefusedError } from './read-collection.ts'
 import type { CollectionRows, SnapshotRows } from './rows.ts'
 import type { SnapshotDemands } from './snapshot-demands.ts'
 import { countsPage } from './whole-pages.ts'
@@ -103,23 +102,20 @@ async function build(
     if (!ports.hasIdleCapacity(request)) throw new SnapshotRefusedError('busy', 'the nodes have no idle capacity')
   }
   const total = demands.totalOf(target.key)
+  // A client waits at most for one call of its own. Others are work for later requests.
+  const priority = total !== undefined && demands.callsOf(target.key) === 1 ? request.priority : 'bulk'
   const { isJoined } = target.policy
   // Rows that each page needs are read whatever they cost.
   if (total !== undefined && (!isJoined || nodeReads.joinsAgents)) check(total)
-  if (isJoined) {
-    const { joined, ...collection } = await readJoined(call, request, limits)
-    demands.noteTotal(target.key, collection.totalItems)
-    return snapshotOf(await add(ports, collection, snapshot, !['partial', 'cut'].includes(joined.completeness)), joined)
-  }
-  // A client waits at most for one call of its own. Others are work for later requests.
-  const paged: EdgeRead =
-    total !== undefined && demands.callsOf(target.key) === 1 ? request : { ...request, priority: 'bulk' }
-  const { age, ...collection } = await readCollection(call, paged, limits, check)
+  const { madeOf, ...collection } = isJoined
+    ? await readCollection(call, request, { ...limits, rowsPerCall: maxRows })
+    : await readCollection(call, { ...request, priority, extent: 'whole', reuse: 'noStore' }, limits, check)
+  demands.noteTotal(target.key, collection.totalItems)
   // The total of such a collection is that of the page.
   if (countsPage(source) && collection.totalItems >= rowsPerCall) {
     throw new SnapshotRefusedError('tooManyRows', 'its first page is full, and may not be all')
   }
-  return snapshotOf(await add(ports, collection, snapshot, true), { ...NO_PARTS, oldestPartAge: age })
+  return snapshotOf(await add(ports, collection, snapshot, !['partial', 'cut'].includes(madeOf.completeness)), madeOf)
 }
 
 /** Stores the rows for as long as the response may be served. `isShared`: whether other replicas may read them. */

@@ -1,12 +1,12 @@
-/** Reads all rows of a collection from the nodes, page by page or at once. */
+/** Reads all rows of a collection from the nodes, page by page, or at once if the edge joins them. */
 import { collectionContracts } from '../../collections/contracts.ts'
 import type { PageFrame } from '../../collections/page-frame.ts'
 import { BYTES_PER_PART, PartWriter } from '../../collections/row-parts.ts'
-import { findListInTurns, type ListedRows, parseBody } from '../../core/envelope.ts'
+import { findListInTurns, type ListedRows } from '../../core/envelope.ts'
 import type { SnapshotRefusal } from '../../core/events.ts'
 import { OPEN, QUOTE } from '../../core/json-scan.ts'
 import type { NodeReads } from '../../core/node-call.ts'
-import { isPartial, partsOf } from '../../core/origins.ts'
+import { isPartial, NO_PARTS, partsOf } from '../../core/origins.ts'
 import type { EdgeRead, Handler } from '../../core/request.ts'
 import type { MadeOfParts } from '../../core/response.ts'
 import { waitForJsonTurn } from '../../core/turns.ts'
@@ -32,53 +32,56 @@ const OVERLAP = 18
 
 type CollectionLimits = SnapshotLimits & Pick<NodeReads, 'rowsPerCall'>
 
+interface ReadRows extends CollectionRows, Pick<SnapshotHead, 'others' | 'frame'> {
+  /** What the nodes contributed, and for how long it is fresh. */
+  readonly madeOf: MadeOfParts
+}
+
 /**
  * Calls the nodes for one page after the other. `check` receives the number of rows after the first page, and throws if
  * the others are not to be read. Throws SnapshotRefusedError unless all pages have the same total, the expected number of
- * rows, and no row twice; and what `next` throws.
+ * rows, and no row twice; and what `next` throws. If nodes fail, a joined response lacks their rows and is `partial`, as any.
  */
 export async function readCollection(
   next: Handler<EdgeRead>,
   request: EdgeRead,
   { maxRows, maxBytes, rowsPerCall }: CollectionLimits,
   check: (total: number) => void = () => {},
-): Promise<CollectionRows & Pick<SnapshotHead, 'frame'> & { readonly age: number }> {
+): Promise<ReadRows> {
   let read = 0
-  let age = 0
+  let madeOf = NO_PARTS
   const writer = new PartWriter()
   const seen = new Set<string>()
   let total = 0
-  let frame: PageFrame | undefined
+  let around: Pick<ReadRows, 'others' | 'frame'> = {}
   do {
     const query = { limit: String(rowsPerCall), ...(read > 0 && { offset: String(read) }) }
-    // The rows are stored once, as a snapshot.
-    const page = await readPage(next, { ...request, extent: 'whole', reuse: 'noStore', query })
+    const page = await readPage(next, { ...request, query })
     if (read === 0) {
       total = page.total
       if (total > maxRows) throw new SnapshotRefusedError('tooManyRows', `it has ${total} rows, more than ${maxRows}`)
       check(total)
-      if (collectionContracts[request.endpoint.contract].framedByNode) frame = frameAround(page)
+      around = textAround(page, request)
     } else if (page.total !== total) throw new SnapshotRefusedError('changed', 'its total changed between two pages')
     if (countRows(page) !== Math.min(rowsPerCall, total - read)) {
       throw new SnapshotRefusedError('changed', 'a page has another number of rows than its total demands')
     }
     await addRows(writer, page, total > rowsPerCall ? seen : undefined)
     read += countRows(page)
-    age = Math.max(age, page.age)
+    madeOf = { ...page.madeOf, oldestPartAge: Math.max(madeOf.oldestPartAge, page.madeOf.oldestPartAge) }
     if (writer.bytes > maxBytes) throw new SnapshotRefusedError('tooManyBytes', `it is longer than ${maxBytes} bytes`)
   } while (read < total)
-  return { totalItems: total, parts: writer.end(), bytes: writer.bytes, age, ...(frame && { frame }) }
+  return { totalItems: total, parts: writer.end(), bytes: writer.bytes, madeOf, ...around }
 }
 
-interface Page extends ListedRows {
+interface Page extends ListedRows, Pick<ReadRows, 'madeOf'> {
   readonly body: Buffer
-  /** Milliseconds that a cache in front of the node has stored it. */
-  readonly age: number
 }
 
 async function readPage(next: Handler<EdgeRead>, request: EdgeRead): Promise<Page> {
   const response = await next(request)
-  if (response.kind === 'file' || response.status !== 200 || response.errorNumber !== 0 || isPartial(response)) {
+  const isWhole = response.kind === 'envelope' && (isJoined(request) || !isPartial(response))
+  if (!isWhole || response.status !== 200 || response.errorNumber !== 0) {
     throw new SnapshotRefusedError('nodeError', 'a node answers with an error')
   }
   const { body, origin } = response
@@ -90,14 +93,26 @@ async function readPage(next: Handler<EdgeRead>, request: EdgeRead): Promise<Pag
     if (at % 2 === 0 && body[place] !== OPEN && body[place] !== QUOTE)
       throw new SnapshotRefusedError('nodeError', 'its elements are neither objects nor texts')
   }
-  return { ...list, body, age: partsOf(origin).oldestPartAge }
+  return { ...list, body, madeOf: partsOf(origin) }
 }
 
 function countRows({ rows }: ListedRows): number {
   return rows.ranges.length / 2
 }
 
-/** Returns the text of the node around the rows. Throws SnapshotRefusedError if the total does not follow the rows. */
+/** Whether all rows are requested at once. */
+function isJoined({ extent }: EdgeRead): boolean {
+  return extent === 'allRows'
+}
+
+/** Throws SnapshotRefusedError if the total does not follow the rows that a node has framed. */
+function textAround(page: Page, request: EdgeRead): Pick<ReadRows, 'others' | 'frame'> {
+  if (collectionContracts[request.endpoint.contract].framedByNode) return { frame: frameAround(page) }
+  // The edge writes the total of a joined response behind the rows, and then the other members of `data`.
+  const others = isJoined(request) ? page.body.toString('utf8', page.totalAt.to + 1, page.body.length - 1) : ''
+  return { others: others.length > 1 ? (JSON.parse(`{${others}`) as Readonly<Record<string, unknown>>) : {} }
+}
+
 function frameAround({ body, rows: { from, to, ranges }, totalAt }: Page): PageFrame {
   if (totalAt.from < to) throw new SnapshotRefusedError('nodeError', 'its total does not follow its rows')
   const text = (start: number, end?: number) => body.toString('utf8', start, end)
@@ -142,48 +157,3 @@ async function addRows(
 }
 
 const NEWLINE = 0x0a
-
-interface JoinedRows extends CollectionRows {
-  /** Members of `data` beside the rows and their number: `failed_nodes`. */
-  readonly others: Readonly<Record<string, unknown>>
-  /** What the nodes contributed, and for how long it is fresh. */
-  readonly joined: MadeOfParts
-}
-
-/**
- * Calls the nodes for all rows at once. If nodes fail, their rows are missing and the response is `partial`, as any joined
- * response. Throws SnapshotRefusedError if there are too many rows, and what `next` throws.
- */
-export async function readJoined(
-  next: Handler<EdgeRead>,
-  request: EdgeRead,
-  { maxRows, maxBytes }: SnapshotLimits,
-): Promise<JoinedRows> {
-  const response = await next({ ...request, query: { limit: String(maxRows) } })
-  if (response.kind === 'file' || response.status !== 200 || response.errorNumber !== 0) {
-    throw new SnapshotRefusedError('nodeError', 'all nodes answer with errors')
-  }
-  const { body, origin } = response
-  const parts = origin.kind === 'allRows' ? origin.rowParts : []
-  const { items, totalItems, ...others } = parseBody(body).data as JoinedData
-  if (totalItems > maxRows) throw new SnapshotRefusedError('tooManyRows', `more than ${maxRows} rows`)
-  const bytes = parts.reduce((sum, part) => sum + part.length, 0)
-  if (bytes > maxBytes) throw new SnapshotRefusedError('tooManyBytes', `it is longer than ${maxBytes} bytes`)
-  let rows = 0
-  for (const part of parts) {
-    if (await hasLongNumber(part)) throw new SnapshotRefusedError('longNumbers', 'it may have a number of 16 digits')
-    rows += countLines(part)
-  }
-  if (rows !== totalItems) throw new SnapshotRefusedError('nodeError', 'a node prints a row in several lines')
-  return { totalItems, parts, bytes, others, joined: partsOf(origin) }
-}
-
-function countLines(part: Buffer): number {
-  let lines = 1
-  for (let at = part.indexOf(NEWLINE); at >= 0; at = part.indexOf(NEWLINE, at + 1)) lines += 1
-  return lines
-}
-
-interface JoinedData extends Readonly<Record<string, unknown>> {
-  readonly totalItems: number
-}

@@ -5,7 +5,7 @@ import { createCollectionBody, frameOf } from '../../collections/page-frame.ts'
 import type { CollectionError } from '../../collections/request.ts'
 import { envelopeOf } from '../../core/envelope.ts'
 import { EdgeError, errorTable } from '../../core/errors.ts'
-import type { AllRowsOrigin, Coverage, EnvelopeResponse, JoinedOrigin } from '../../core/response.ts'
+import type { Coverage, EnvelopeResponse, JoinedOrigin } from '../../core/response.ts'
 import { createUnreadableError, type NodeRows, PartFetchError, toPartError } from '../node-part.ts'
 import { type FailedNode, type NodeReport, originWith } from '../node-report.ts'
 
@@ -26,10 +26,7 @@ export async function mergeCollection(
     const merged = await mergeRows(mayFetch ? remaining : remaining.map(({ fetchMore, ...rows }) => rows), options)
     if (merged.ok) {
       for (const [at, { node, total }] of remaining.entries()) report.addRows(node, merged.rowsTaken[at] ?? 0, total)
-      const { chunks, total } = merged
-      if (!options.inParts)
-        return createResponse(await createCollectionBody(merged, frameOf(membersOf(report))), report)
-      return createAllRowsResponse({ chunks, total }, report, membersOf(report))
+      return createResponse(await createCollectionBody(merged, frameOf(membersOf(report))), report)
     }
     reportFailure(remaining[merged.input]?.node ?? 'unknown', merged, report)
     remaining = remaining.filter((_, at) => at !== merged.input)
@@ -64,18 +61,6 @@ function membersOf({ failedNodes, coverage }: NodeReport): {
 /** `body`: an envelope with error 0. */
 function createResponse(body: Buffer, report: NodeReport): EnvelopeResponse<JoinedOrigin> {
   const origin = { ...report.madeOf, kind: 'joined', isUnfinished: false } as const
-  return { kind: 'envelope', status: 200, body, errorNumber: 0, origin }
-}
-
-/** `others`: further members of `data`. */
-export async function createAllRowsResponse(
-  { chunks, total }: { readonly chunks: readonly Buffer[]; readonly total: number },
-  report: NodeReport,
-  others: Readonly<Record<string, unknown>> = {},
-): Promise<EnvelopeResponse<AllRowsOrigin>> {
-  const body = await createCollectionBody({ chunks: [], total }, frameOf(others))
-  const { fetchedParts, madeOf } = report
-  const origin = { ...madeOf, kind: 'allRows', rowParts: chunks, fetchedParts } as const
   return { kind: 'envelope', status: 200, body, errorNumber: 0, origin }
 }
 

@@ -135,19 +135,3 @@ t.test('missing rows are an error value with the number of the input', async (t)
     'rows behind the page are not read',
   )
 })
-
-t.test('all rows of a collection can be written in parts, in which each row is one line', async (t) => {
-  const rows = Array.from({ length: 6000 }, (_, b) => ({ b, text: 'two\nlines' }))
-  const inputs = [
-    { rows: partOf(rows), isSorted: true, inject: { last: { agent_id: '1' } } },
-    { rows: partOf([{ b: 2.5 }]), isSorted: true },
-  ]
-  const merged = await mergeRows(inputs, { ...how, limit: 10_000, inParts: true })
-  const parts = merged.ok ? merged.chunks.map(String) : []
-  t.ok(parts.length > 3 && parts.every((part) => part.length < 70_000), `${parts.length} parts`)
-  t.strictSame(parts[0]?.split('\n').slice(2, 4), ['{"b":2,"text":"two\\nlines","agent_id":"1"},', '{"b":2.5},'])
-  t.equal(parts.flatMap((part) => part.split('\n')).length, 6001)
-  const items = parts.flatMap((part) => JSON.parse(part))
-  t.equal(items.length, 6001)
-  t.strictSame(items.at(-1), { b: 5999, text: 'two\nlines', agent_id: '1' })
-})

@@ -1,7 +1,7 @@
 /**
  * Rows of all agents. Without a list of agents a call fails as a whole if one agent has no inventory, and the node applies
  * offset and limit to each agent. So the edge names the agents in lists, asks for the first rows of each, and joins, sorts
- * and cuts them itself: one page, or all rows in parts. Beyond the price of a read, it stops, and says how many agents it covers. Rows arrive list by list, in the order of the agents' numbers, and
+ * and cuts them itself: one page, or all rows. Beyond the price of a read, it stops, and says how many agents it covers. Rows arrive list by list, in the order of the agents' numbers, and
  * those of one agent in the order of the call.
  *
  * This is no joined read of several nodes: how many agents a list has, and how many lists a read may have, depends on limits
@@ -9,11 +9,11 @@
  */
 
 import { sortFieldsOf } from '../../../collections/order.ts'
+import { createCollectionBody, frameOf } from '../../../collections/page-frame.ts'
 import { parseCollectionRequest } from '../../../collections/request.ts'
 import { type DatabaseSource, type Source, sources } from '../../../collections/sources.ts'
 import { renameInSelect } from '../../../collections/v4-names.ts'
 import type { Row } from '../../../collections/value.ts'
-import { envelopeOf } from '../../../core/envelope.ts'
 import { EdgeError } from '../../../core/errors.ts'
 import { NO_PARTS } from '../../../core/origins.ts'
 import { formatCoverage } from '../../../core/response.ts'
@@ -44,7 +44,6 @@ export async function allAgents(conversation: Conversation): Promise<Answer> {
     ...(failedNodes.length > 0 && { failed_nodes: failedNodes }),
     ...(isCut && { covered_agents: coverage }),
   }
-  const items = collector instanceof PageCollector ? collector.page() : []
   const parts = {
     ...NO_PARTS,
     completeness: failedNodes.length > 0 ? 'partial' : isCut ? 'cut' : 'complete',
@@ -52,9 +51,10 @@ export async function allAgents(conversation: Conversation): Promise<Answer> {
   } as const
   const origin =
     collector instanceof AllRowsCollector
-      ? ({ ...parts, kind: 'allRows', rowParts: collector.parts, fetchedParts: calls } as const)
+      ? ({ ...parts, kind: 'allRows', fetchedParts: calls } as const)
       : ({ ...parts, kind: 'joined', isUnfinished: false } as const)
-  const response = envelopeOf({ error: 0, data: { items, totalItems: collector.total, ...named } }, origin)
+  const body = await createCollectionBody({ chunks: await collector.chunks(), total: collector.total }, frameOf(named))
+  const response = { kind: 'envelope', status: 200, body, errorNumber: 0, origin } as const
   return { ok: true, ...(reply && { response: reply.response }), translated: { ok: true, response } }
 }
 

@@ -1,12 +1,11 @@
-/** Collect the rows of all agents as they arrive: one page of them, or all in parts. */
+/** Collect the rows of all agents as they arrive: one page of them, or all. */
 import { compileMatching, type Match, type Matching } from '../../../collections/collect.ts'
 import { type CollectionRequest, parsePage } from '../../../collections/request.ts'
-import { BYTES_PER_PART, PartWriter } from '../../../collections/row-parts.ts'
 import { compileProjection, flattenRow } from '../../../collections/select.ts'
 import type { DatabaseSource } from '../../../collections/sources.ts'
 import type { Row } from '../../../collections/value.ts'
 import { inTurns, selectFirst } from '../../../core/long-lists.ts'
-import { waitForJsonTurn } from '../../../core/turns.ts'
+import { jsonInTurns } from '../../../core/long-values.ts'
 
 /** Rows that are in memory at once. */
 export const MAX_ROWS = 100_000
@@ -19,6 +18,8 @@ export interface RowCollector {
   readonly total: number
   /** Whether the rows are more than can be collected. */
   readonly isExceeded: boolean
+  /** Returns the text of the rows for clients, with commas. */
+  chunks(): readonly Buffer[] | Promise<readonly Buffer[]>
 }
 
 /** The field that each row has besides those of its kind. */
@@ -64,24 +65,22 @@ export class PageCollector implements RowCollector {
     this.#first = found.first
   }
 
-  /** Returns the rows of the page, as clients get them. */
-  page(): readonly unknown[] {
-    return this.#first.slice(this.#offset).map(({ item }) => this.#project(flattenRow(item)))
+  async chunks(): Promise<readonly Buffer[]> {
+    const page = this.#first.slice(this.#offset).map(({ item }) => this.#project(flattenRow(item)))
+    return [(await jsonInTurns(page)).subarray(1, -1)]
   }
 }
 
+const COMMA = Buffer.from(',')
+
 export class AllRowsCollector implements RowCollector {
   readonly rowsPerAgent: number
-  readonly #writer = new PartWriter()
+  readonly #chunks: Buffer[] = []
   total = 0
 
   /** `maxRows`: with more rows there is no result. */
   constructor(maxRows: number) {
     this.rowsPerAgent = Math.min(maxRows, MAX_ROWS)
-  }
-
-  get parts(): readonly Buffer[] {
-    return this.#writer.end()
   }
 
   get isExceeded(): boolean {
@@ -92,8 +91,13 @@ export class AllRowsCollector implements RowCollector {
     this.total += total
     const rows: Row[] = []
     for await (const part of inTurns(items)) for (const item of part) rows.push(toRow(item))
-    for (const row of rows.sort((a, b) => agentOf(a) - agentOf(b))) {
-      if (this.#writer.add(Buffer.from(JSON.stringify(row)))) await waitForJsonTurn(BYTES_PER_PART)
-    }
+    if (rows.length === 0) return
+    const list = await jsonInTurns(rows.sort((a, b) => agentOf(a) - agentOf(b)))
+    if (this.#chunks.length > 0) this.#chunks.push(COMMA)
+    this.#chunks.push(list.subarray(1, -1))
+  }
+
+  chunks(): readonly Buffer[] {
+    return this.isExceeded ? [] : this.#chunks
   }
 }

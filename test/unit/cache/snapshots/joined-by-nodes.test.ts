@@ -5,7 +5,6 @@ import { parseCollectionRequest } from '../../../../src/collections/request.ts'
 import { sources } from '../../../../src/collections/sources.ts'
 import { NO_PARTS } from '../../../../src/core/origins.ts'
 import { bodyOf, cacheStatusOf, edgeRequest, success } from '../../../support/edge-requests.ts'
-import { partsOf } from '../../../support/snapshots.ts'
 import { buildingReplica, settings } from './collection-node.ts'
 
 const PORTS = 'GET /experimental/syscollector/ports'
@@ -30,8 +29,8 @@ function portsReplica(count: number) {
   edge.nodes.respond = ({ query, extent }) => {
     calls.push(extent === 'allRows' ? 'all' : 'page')
     if (extent === 'allRows') {
-      const origin = { ...NO_PARTS, kind: 'allRows', rowParts: partsOf(rows), fetchedParts: 2 } as const
-      return { ...success({ items: [], totalItems: rows.length }), origin }
+      const origin = { ...NO_PARTS, kind: 'allRows', fetchedParts: 2 } as const
+      return { ...success({ items: rows, totalItems: rows.length }), origin }
     }
     const flat = rows.map(({ scan, local, ...row }) => ({ ...row, scan_id: scan.id, local_port: local.port }))
     return success(
