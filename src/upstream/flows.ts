@@ -32,14 +32,20 @@ export class Flow {
   served: number
   /** Queued, or in flight. */
   calls = 0
-  idleSince = 0
+  idleSince: number
   /** Of a party: the `served` of the flow that got the latest slot. */
   virtualTime = 0
 
-  constructor(name: string, kind: Flow['kind'], served: number, party?: Flow) {
+  constructor(
+    name: string,
+    kind: Flow['kind'],
+    { served, idleSince }: Pick<Flow, 'served' | 'idleSince'>,
+    party?: Flow,
+  ) {
     this.name = name
     this.kind = kind
     this.served = served
+    this.idleSince = idleSince
     this.party = party ?? this
   }
 }
@@ -61,15 +67,14 @@ export class Flows {
 
   /** Must be followed by `leave`, with `start` before it if the call gets a slot. */
   enter(call: CallOfFlow, now: number): FlowCall {
-    this.#forgetIdle(now)
     const { flow: of } = call
-    const party = of && this.#get(of.party, 'party')
-    const caller = of ? this.#get(`${of.party} ${of.name}`, 'client', party) : this.#get(call.caller, 'edge')
+    const party = of && this.#get(of.party, 'party', now)
+    const caller = of ? this.#get(`${of.party} ${of.name}`, 'client', now, party) : this.#get(call.caller, 'edge', now)
     if (of?.isBulk) caller.recent = Math.max(caller.recent, BURST_MS)
     const isRefresh = call.presence?.isAwaited === false && !isBulkFlow(caller)
     let flow = caller
-    if (party !== undefined && call.presence?.isUrgent) flow = this.#get(party.name, 'urgent', party)
-    else if (party !== undefined && isRefresh) flow = this.#get(party.name, 'refresh')
+    if (party !== undefined && call.presence?.isUrgent) flow = this.#get(party.name, 'urgent', now, party)
+    else if (party !== undefined && isRefresh) flow = this.#get(party.name, 'refresh', now)
     const entered = { flow, party, charged: 0 }
     this.#count(entered, 1, now)
     return entered
@@ -80,7 +85,7 @@ export class Flows {
     const { party } = call
     if (party === undefined) return
     this.#count(call, -1, now)
-    call.flow = this.#get(party.name, 'urgent', party)
+    call.flow = this.#get(party.name, 'urgent', now, party)
     this.#count(call, 1, now)
   }
 
@@ -110,24 +115,28 @@ export class Flows {
     }
   }
 
-  #get(name: string, kind: Flow['kind'], party?: Flow): Flow {
+  #get(name: string, kind: Flow['kind'], now: number, party?: Flow): Flow {
     const virtualTime = party?.virtualTime ?? this.#virtualTime
     const key = `${kind} ${name}`
     const known = this.#flows.get(key)
-    if (known !== undefined) {
+    if (known !== undefined && !isIdle(known, now)) {
       if (known.calls === 0) known.served = Math.max(known.served, virtualTime)
       return known
     }
-    const flow = new Flow(key, kind, virtualTime, party)
+    // A search for each call would take longer, the more clients there are.
+    this.#forgetIdle(now)
+    const flow = new Flow(key, kind, { served: virtualTime, idleSince: now }, party)
     this.#flows.set(key, flow)
     return flow
   }
 
   #forgetIdle(now: number): void {
-    for (const { name, calls, idleSince } of this.#flows.values()) {
-      if (calls === 0 && now - idleSince >= PAUSE_MS) this.#flows.delete(name)
-    }
+    for (const flow of this.#flows.values()) if (isIdle(flow, now)) this.#flows.delete(flow.name)
   }
+}
+
+function isIdle({ calls, idleSince }: Flow, now: number): boolean {
+  return calls === 0 && now - idleSince >= PAUSE_MS
 }
 
 export function isBulkFlow({ kind, recent }: Flow): boolean {
