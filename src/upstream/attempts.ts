@@ -25,18 +25,15 @@ export const retryOnce =
   (next) => {
     // The budget of retries, a token bucket. It starts full, for the moment in which a node closes all idle connections.
     let retries = Number.POSITIVE_INFINITY
-    const addRetries = (count: number) => {
-      retries = Math.min(Math.max(MIN_RETRIES, limits().inFlight), retries + count)
-    }
+    let reserved = 0
     return async (call) => {
-      addRetries(RETRIES_PER_CALL)
-      if (!call.retryable || retries < 1) return next({ ...call, connection: 'new' })
-      retries -= 1
+      retries = Math.min(Math.max(MIN_RETRIES, limits().inFlight), retries + RETRIES_PER_CALL)
+      if (!call.retryable || retries - reserved < 1) return next({ ...call, connection: 'new' })
+      reserved += 1
       const first = await next(call)
-      if (first.ok || first.retryable === undefined) {
-        addRetries(1)
-        return first
-      }
+      reserved -= 1
+      if (first.ok || first.retryable === undefined) return first
+      retries -= 1
       const second = await next({ ...call, connection: 'new', resend: 1 })
       // The budget of the node does not permit the retry.
       if (!second.ok && second.fault === 'overloaded') return first

@@ -100,10 +100,11 @@ class CallInSlot {
 
   constructor(parts: StackParts, queued: QueuedCall) {
     const { call, deadline } = queued
-    const { hangsAfter = Number.POSITIVE_INFINITY } = call
+    const { hangsAfter } = call
+    const mayHang = hangsAfter !== undefined && hangsAfter < deadline.remaining()
     this.#parts = parts
     this.#queued = queued
-    this.#hang = hangsAfter < deadline.remaining() ? startDeadline(hangsAfter, call.signal, parts.clock) : undefined
+    this.#hang = mayHang ? startDeadline(hangsAfter, call.signal, parts.clock) : undefined
     this.#start = parts.clock()
   }
 
@@ -135,7 +136,6 @@ class CallInSlot {
   #end(end: CallEnd, result: NodeResult, isHung: boolean): void {
     const { health, limiter, clock } = this.#parts
     const { call, deadline, queueTime, read } = this.#queued
-    const left = call.timeout === undefined ? 0 : Math.max(0, deadline.remaining())
     this.#hang?.end()
     deadline.end()
     const { failure, status } = end
@@ -152,6 +152,7 @@ class CallInSlot {
     read?.end(result.ok || isAnswered(result))
     if (late === undefined) return
     if (hasSlot) limiter.keep(call, this.#start, signal)
+    const left = call.timeout === undefined ? 0 : Math.max(0, deadline.remaining())
     this.#awaitLate(late, left + Math.min(call.timeout ?? MAX_LATE_MS, MAX_LATE_MS), hasSlot)
     if (isStuck || this.#isGivenUp || !hasSlot) late.end()
   }

@@ -7,7 +7,6 @@ import { layoutRules } from '../layouts/layout-rules.ts'
 import { attempt, retryOnce } from './attempts.ts'
 import { notSent, type Send } from './call.ts'
 import { admit } from './call-in-slot.ts'
-import { isPassedOn } from './failure/passed-on-targets.ts'
 import type { Layer, StackParts } from './layer.ts'
 import { sendLateAgain } from './second-attempts.ts'
 
@@ -29,8 +28,10 @@ function compose(layers: readonly Layer[], last: Send): Send {
 const limitPassedOn =
   ({ passedOn }: StackParts): Layer =>
   (next) =>
-  (call) =>
-    isPassedOn(call) ? passedOn.send(call, next) : next(call)
+  (call) => {
+    const { passedOnTo } = call
+    return passedOnTo === undefined ? next(call) : passedOn.send({ ...call, passedOnTo }, next)
+  }
 
 /** Each second, a node of unknown layout is asked again. */
 const UNKNOWN_LAYOUT_RETRY_AFTER_SECONDS = 1

@@ -45,7 +45,9 @@ export interface Transport {
  */
 interface Connections {
   readonly pool: Pool
-  open(): Client
+  readonly url: string
+  /** Of a new connection. */
+  readonly once: Client.Options
 }
 
 export function createTransport(initial: TransportOptions): Transport {
@@ -59,7 +61,7 @@ export function createTransport(initial: TransportOptions): Transport {
   }
   const sendOnNew: Send = async (call) => {
     if (isDestroyed) return notSent(call, { fault: 'unreachable', reason: 'closing' })
-    const client = connections.open()
+    const client = new Client(connections.url, connections.once)
     open.add(client)
     const closeClient = () => {
       open.delete(client)
@@ -110,8 +112,9 @@ function createConnections({ url, tls, limits, connectTimeout, lookup }: Transpo
   }
   return {
     pool: new Pool(url, { ...common, connections: limits().inFlight, pipelining: 1 }),
+    url,
     // With pipelining 0, undici sends `Connection: close`.
-    open: () => new Client(url, { ...common, pipelining: 0 }),
+    once: { ...common, pipelining: 0 },
   }
 }
 
