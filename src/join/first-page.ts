@@ -2,12 +2,12 @@
 
 import { agentIdsOf } from '../collections/agent-ids.ts'
 import { MAX_LIMIT } from '../collections/request.ts'
-import type { Rows } from '../collections/rows.ts'
+import { type Rows, rowsOf } from '../collections/rows.ts'
 import type { DatabaseSource } from '../collections/sources.ts'
 import type { EdgeRead } from '../core/request.ts'
 import { waitForJsonTurn } from '../core/turns.ts'
 import { type JoinedRead, omitParameters, selectWithSortFields } from './joined-read.ts'
-import { createUnreadableError, type PartError, rowsOfPart } from './node-part.ts'
+import { createUnreadableError, type PartError } from './node-part.ts'
 import { MANAGER_AGENT_ID } from './owner-lookup.ts'
 import type { ReadAgents } from './read-agents.ts'
 
@@ -37,7 +37,7 @@ export async function readFirstPage(
   if (!part.ok) return { error: part.error }
   // The pages of all nodes may arrive in one turn.
   await waitForJsonTurn(part.response.body.length)
-  const found = await rowsOfPart(part)
+  const found = await rowsOf(part.response.body, part.rows)
   if (!found.ok) return { error: createUnreadableError(found.reason) }
   const page = found.rows
   const count = page.ranges.length / 2

@@ -5,18 +5,20 @@
 
 import type { MergeInput } from '../collections/merge.ts'
 import { MAX_LIMIT } from '../collections/request.ts'
-import { type Rows, type RowsResult, rowsOf } from '../collections/rows.ts'
+import { type Rows, rowsOf } from '../collections/rows.ts'
 import { type CacheDetail, isDegraded, isStale } from '../core/cache.ts'
 import { parseBodyInTurns } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
 import { cachedOf, nodeOriginOf, partsOf } from '../core/origins.ts'
 import type { EdgeRead, EdgeRequest, Handler, RequestClient } from '../core/request.ts'
-import type { EdgeResponse, EnvelopeResponse } from '../core/response.ts'
+import type { EdgeResponse, EnvelopeResponse, RowRanges } from '../core/response.ts'
 import { proxyErrorOf, throwIfAbandoned } from './proxy-errors.ts'
 
 export interface ReceivedPart {
   readonly ok: true
   readonly response: EnvelopeResponse
+  /** The places of its rows. Absent: the response was not checked for this request. */
+  readonly rows?: RowRanges | undefined
   /** Whether it came from the cache. */
   readonly isHit: boolean
   /** Why a stale response was used. */
@@ -77,16 +79,13 @@ async function toNodePart(response: EdgeResponse): Promise<NodePart> {
   return {
     ok: true,
     response,
+    rows: own?.rows,
     isHit: cached?.status.hit === true,
     asOf: now - (cached?.age ?? partsOf(origin).oldestPartAge),
     freshUntil: cached === undefined ? Number.POSITIVE_INFINITY : now + cached.response.ttl - cached.age,
     ...(stale !== undefined && { stale }),
     isUnstorable: own !== undefined && (own.isPersonal || own.namesFailedNodes),
   }
-}
-
-export function rowsOfPart({ response: { body, origin } }: ReceivedPart): Promise<RowsResult> {
-  return rowsOf(body, nodeOriginOf(origin)?.rows)
 }
 
 export function toPartError(thrown: unknown): PartError {
@@ -142,22 +141,19 @@ export async function readNodeRows(pages: NodePagesRequest): Promise<NodeRowsRes
   const { request, fetchPart, node } = pages
   const limit = pages.isSorted ? pages.limit : MAX_LIMIT
   const part = await fetchPart(node, requestPage(request, 0, limit))
-  if (part.ok) return createNodeRows({ ...pages, limit }, part)
-  const { sort, ...query } = request.query
-  // Without a sort the node has no reason to fail; the merge sorts the rows.
-  if (part.error.code === SORT_FAILED && sort !== undefined) {
-    return readNodeRows({ ...pages, request: { ...request, query }, isSorted: false })
+  if (!part.ok) {
+    const { sort, ...query } = request.query
+    // Without a sort the node has no reason to fail; the merge sorts the rows.
+    if (part.error.code === SORT_FAILED && sort !== undefined)
+      return readNodeRows({ ...pages, request: { ...request, query }, isSorted: false })
+    return { ok: false, error: part.error }
   }
-  return { ok: false, error: part.error }
-}
-
-async function createNodeRows(pages: NodePagesRequest, part: ReceivedPart): Promise<NodeRowsResult> {
-  const found = await rowsOfPart(part)
+  const found = await rowsOf(part.response.body, part.rows)
   if (!found.ok) return { ok: false, error: createUnreadableError(found.reason) }
-  const rows = expectFullPage(found.rows, 0, pages.limit)
+  const rows = expectFullPage(found.rows, 0, limit)
   const { total } = rows
-  const { isSorted, inject, node } = pages
-  const fetchMore = total > pages.limit ? createFurtherPages(pages, total) : undefined
+  const { isSorted, inject } = pages
+  const fetchMore = total > limit ? createFurtherPages({ ...pages, limit }, total) : undefined
   return { ok: true, rows: { node, total, rows, isSorted, ...(inject && { inject }), ...(fetchMore && { fetchMore }) } }
 }
 
@@ -177,7 +173,7 @@ function createFurtherPages(pages: NodePagesRequest, total: number): NonNullable
 async function fetchPage({ fetchPart, node, request }: NodePagesRequest, offset: number): Promise<Rows | undefined> {
   const part = await fetchPart(node, requestPage(request, offset, MAX_LIMIT))
   if (!part.ok) throw new PartFetchError(part.error)
-  const found = await rowsOfPart(part)
+  const found = await rowsOf(part.response.body, part.rows)
   if (!found.ok) throw new PartFetchError(createUnreadableError(found.reason))
   return found.rows.total > offset ? expectFullPage(found.rows, offset, MAX_LIMIT) : undefined
 }

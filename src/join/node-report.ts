@@ -68,19 +68,16 @@ export class NodeReport {
     return this.#nodes.get(node)?.errors ?? []
   }
 
-  get firstErrors(): readonly { readonly node: string; readonly error: PartError }[] {
-    return [...this.#nodes].flatMap(
-      ([
-        node,
-        {
-          errors: [error],
-        },
-      ]) => (error === undefined ? [] : [{ node, error }]),
-    )
+  /** The first error of the first failed node. */
+  get firstError(): PartError | undefined {
+    for (const { errors } of this.#nodes.values()) if (errors.length > 0) return errors[0]
+    return undefined
   }
 
   get failedNodes(): readonly FailedNode[] {
-    return this.firstErrors.map(({ node, error: { code, message } }) => ({ node, error: { code, message } }))
+    return [...this.#nodes].flatMap(([node, { errors }]) =>
+      errors.slice(0, 1).map(({ code, message }) => ({ node, error: { code, message } })),
+    )
   }
 
   get madeOf(): MadeOfParts {

@@ -65,8 +65,8 @@ function createResponse(body: Buffer, report: NodeReport): EnvelopeResponse<Join
 }
 
 /** Returns the error response of the first failed node unchanged, or throws the error of the edge. */
-export function respondWithFirstError({ firstErrors, clusterStatus }: NodeReport): EnvelopeResponse {
-  const { response, edgeError = new EdgeError(920) } = firstErrors[0]?.error ?? {}
+export function respondWithFirstError({ firstError, clusterStatus }: NodeReport): EnvelopeResponse {
+  const { response, edgeError = new EdgeError(920) } = firstError ?? {}
   if (response) return { ...response, origin: originWith(clusterStatus) }
   const { code, message, headers, cause } = edgeError
   const detail = message.slice(errorTable[code].message.length)
