@@ -31,7 +31,7 @@ import type { EdgeTimes } from './times.ts'
 export interface EdgeOptions {
   /** The destination of log lines, which may buffer them. Absent: standard output. */
   readonly logTo?: LogDestination
-  /** Loads the configuration again, for reloads. Absent: only certificates of the nodes are reloaded. */
+  /** Loads the configuration again, for reloads. Absent: only certificates are reloaded. */
   readonly load?: () => Promise<LoadResult>
   /** The files that the configuration was read from. */
   readonly files?: readonly string[]

@@ -1,7 +1,7 @@
 /**
- * Reloads the whole configuration: within a second of a change of its files, and on SIGHUP. A configuration with a fault
- * is loaded again each second: it may name a file that appears later. A reload takes effect as a whole or not at all.
- * What needs a restart is reported by name. src/config/schema.ts states the effect of each setting.
+ * Reloads the whole configuration: on SIGHUP, and within a second of a change of its files or of the certificates that it names.
+ * A configuration with a fault is loaded again each second: it may name a file that appears later. A reload takes effect as a
+ * whole or not at all. What needs a restart is reported by name. src/config/schema.ts states the effect of each setting.
  */
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -62,8 +62,9 @@ export class Reloader {
   }
 
   get #watchedFiles(): readonly string[] {
-    const { ca, cert, key } = this.#options.config.current().cluster.tls
-    return [...this.#files, ca, cert, key].filter((file) => file !== undefined)
+    const { cluster, listen, operations } = this.#options.config.current()
+    const pairs = [cluster.tls, listen.tls, operations.tls].flatMap((tls) => [tls?.cert, tls?.key])
+    return [...this.#files, cluster.tls.ca, ...pairs].filter((file) => file !== undefined)
   }
 
   /** Changes each second while the configuration has a fault. */

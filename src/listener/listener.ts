@@ -7,10 +7,9 @@ import { readFile } from 'node:fs/promises'
 import { createServer as createHttpServer, type Server as HttpServer, type ServerOptions } from 'node:http'
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
-import { dirname } from 'node:path'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import { isDeepStrictEqual } from 'node:util'
 import type { FastifyServerFactory } from 'fastify'
-import { fingerprintFile, watchFiles } from '../file-watcher.ts'
 import type { Connection } from './connection.ts'
 import { attach, type ConnectionSettings } from './connections.ts'
 import { Draining, type DrainingOptions } from './drain.ts'
@@ -26,7 +25,7 @@ export interface ListenerSettings extends ConnectionSettings {
 export interface ListenerOptions extends ListenerSettings {
   /** OPTIONS is served (preflight requests of browsers). */
   readonly cors: boolean
-  readonly log: ListenerLog
+  readonly log: { info(fields: object, message: string): void }
   /** How errors are written; absent: as in the v3 contract. */
   readonly rejectionForm?: RejectionForm | undefined
   /** Called for each request that is not passed on. */
@@ -35,11 +34,6 @@ export interface ListenerOptions extends ListenerSettings {
   readonly methodsAt?: MethodsAt
   /** Milliseconds between two checks for slow connections. */
   readonly interval?: number
-}
-
-interface ListenerLog {
-  info(fields: object, message: string): void
-  warn(fields: object, message: string): void
 }
 
 interface TlsFiles {
@@ -60,25 +54,17 @@ export async function createListener(options: ListenerOptions) {
   const rules = { current: withRules<ListenerSettings>(options, options) }
   const drain = new Draining(servers, connections)
 
-  const certificate =
-    tls &&
-    (await watchCertificate(tls, log, (context) => {
-      for (const server of servers) if (server instanceof TlsServer) server.setSecureContext(context)
-    }))
+  let context = tls && (await readCertificate(tls))
   const timer = closeSlowReaders(connections, () => rules.current.timeouts.write, interval)
-  const stop = (): void => {
-    certificate?.close()
-    clearInterval(timer)
-  }
 
   const serverFactory: FastifyServerFactory = (handler) => {
     const settings = serverOptions(rules.current, interval)
-    const server = certificate ? createTlsServer({ ...settings, ...certificate.current() }) : createHttpServer(settings)
+    const server = context ? createTlsServer({ ...settings, ...context }) : createHttpServer(settings)
     // Node would drop headers beyond this number silently; reject.ts counts them and rejects the request.
     server.maxHeadersCount = 0
     attach(server, { connections, handle: handler, drain, rules, onReject, rejectionForm })
     servers.push(server)
-    server.once('close', stop)
+    server.once('close', () => clearInterval(timer))
     return server
   }
 
@@ -86,15 +72,18 @@ export async function createListener(options: ListenerOptions) {
     /** Every server that the factory has made: Fastify makes one for each address of `localhost`. */
     servers,
     /**
-     * Checks changed files of the certificate. Rejects with an Error that names them if they cannot be used. Resolves to
-     * the function that puts these settings to use.
+     * Reads the files of the certificate. Rejects with an Error that names them if they cannot be used. Resolves to the
+     * function that puts these settings to use.
      */
     prepareReload: async (next: ListenerSettings): Promise<() => void> => {
-      const replaceCertificate = next.tls && (await certificate?.prepareReload(next.tls))
+      const nextContext = next.tls && (await readCertificate(next.tls))
       return () => {
-        replaceCertificate?.()
         rules.current = withRules(next, options)
         for (const server of servers) applySettings(server, next)
+        if (nextContext === undefined || isDeepStrictEqual(nextContext, context)) return
+        context = nextContext
+        for (const server of servers) if (server instanceof TlsServer) server.setSecureContext(nextContext)
+        log.info({ cert: next.tls?.cert }, 'certificate changed')
       }
     },
     /**
@@ -138,41 +127,6 @@ function serverOptions(
   }
 }
 
-/**
- * Reads the certificate again when its files change. Calls `onChange` after each change. Rejects with an Error that
- * names the files if they cannot be used.
- */
-async function watchCertificate(
-  initial: TlsFiles,
-  log: ListenerLog,
-  onChange: (context: SecureContextOptions) => void,
-) {
-  let files = initial
-  const { current, close } = await watchFiles({
-    folder: dirname(files.cert),
-    fingerprint: async () => (await Promise.all([files.cert, files.key].map(fingerprintFile))).join(' '),
-    load: () => readCertificate(files),
-    onReload: (context) => {
-      onChange(context)
-      log.info({ cert: files.cert }, 'certificate changed')
-    },
-    onError: (error) => log.warn({ cert: files.cert }, `${messageOf(error)}; the one before stays in use`),
-  })
-  return {
-    current,
-    close,
-    /** Reads other files and resolves to the function that puts them to use. Rejects with an Error that names them. */
-    prepareReload: async (next: TlsFiles): Promise<() => void> => {
-      if (next.cert === files.cert && next.key === files.key) return () => undefined
-      const context = await readCertificate(next)
-      return () => {
-        files = next
-        onChange(context)
-      }
-    },
-  }
-}
-
 /** Reads certificate and key and checks that they belong together. */
 async function readCertificate({ cert, key }: TlsFiles): Promise<SecureContextOptions> {
   try {
@@ -180,12 +134,7 @@ async function readCertificate({ cert, key }: TlsFiles): Promise<SecureContextOp
     createSecureContext(context)
     return context
   } catch (cause) {
-    throw new Error(
-      `certificate ${cert} with key ${key} cannot be used: ${messageOf(cause)}; name the two files of one pair`,
-    )
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new Error(`certificate ${cert} with key ${key} cannot be used: ${reason}; name the two files of one pair`)
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

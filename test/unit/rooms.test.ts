@@ -28,7 +28,7 @@ const table: Readonly<Record<string, Room>> = {
     never: [...NETWORK, 'node:fs'],
   },
   'file-watcher': { rooms: [], packages: [], never: NETWORK },
-  listener: { rooms: ['core', 'file-watcher'], packages: ['fastify'] },
+  listener: { rooms: ['core'], packages: ['fastify'] },
   representation: { rooms: ['core'], packages: ['lru-cache'], never: [...NETWORK, 'node:fs'] },
   // http receives the records as a value: without the records, no code can ask an endpoint for its name.
   http: {

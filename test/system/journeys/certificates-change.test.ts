@@ -1,6 +1,7 @@
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { copyFile, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { connect } from 'node:tls'
 import t from 'tap'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { startEdge } from '../../support/edge.ts'
@@ -61,4 +62,47 @@ t.test('another authority for the certificates of the nodes, under load', { skip
     [],
     'none failed',
   )
+})
+
+const fixture = (name: string) => join(import.meta.dirname, '../../support/certificates', name)
+
+/** Resolves to the common name of the certificate that a new connection receives. */
+function nameAt(url: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', rejectUnauthorized: false }, () => {
+      const { subject } = socket.getPeerCertificate()
+      socket.destroy()
+      resolve(String(subject.CN))
+    })
+    socket.on('error', reject)
+  })
+}
+
+t.test('another certificate of each port, and one that cannot be used', async (t) => {
+  const simulator = await startSimulator({ workers: 0, agents: 3, password: 'only-for-tests' })
+  t.teardown(() => simulator.close())
+  const folder = t.testdir()
+  const tls = { cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key') }
+  const use = async (name: string) => {
+    await copyFile(fixture(`${name}.crt`), tls.cert)
+    await copyFile(fixture(`${name}.key`), tls.key)
+  }
+  await use('first')
+  const edge = await startEdge({
+    nodes: simulator.nodes,
+    reloads: true,
+    settings: { listen: { tls }, operations: { tls }, cluster: { discover: false } },
+  })
+  t.teardown(() => edge.close())
+  const names = () => Promise.all([edge.url, edge.operationsUrl].map(nameAt))
+  const both = (name: string) => [`${name}.edge.test`, `${name}.edge.test`]
+  t.strictSame(await names(), both('first'))
+  await use('second')
+  await eventually(async () => String(await names()) === String(both('second')))
+  await copyFile(fixture('first.crt'), tls.cert)
+  const isRefused = (line: string) => line.includes('configuration not reloaded') && line.includes(tls.cert)
+  await eventually(() => edge.logged.some(isRefused))
+  t.strictSame(await names(), both('second'), 'the pair before stays in use')
+  await use('first')
+  await eventually(async () => String(await names()) === String(both('first')))
 })

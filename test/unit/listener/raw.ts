@@ -15,6 +15,12 @@ export interface Served {
   readonly log: string[]
 }
 
+export const SETTINGS = {
+  limits: { headers: 16_384, url: 8192, pipelined: 100 },
+  timeouts: { headers: 5000, body: 30_000, write: 30_000, expect: 10_000, idle: 72_000 },
+  hosts: [],
+}
+
 /** `prepare` adds routes; the response to every other path is `{"error":0,"data":"<url>"}`. */
 export async function serve(
   t: Tap,
@@ -24,12 +30,10 @@ export async function serve(
   const log: string[] = []
   const note = (_fields: object, message: string) => void log.push(message)
   const listener = await createListener({
-    limits: { headers: 16_384, url: 8192, pipelined: 100 },
-    timeouts: { headers: 5000, body: 30_000, write: 30_000, expect: 10_000, idle: 72_000 },
-    hosts: [],
+    ...SETTINGS,
     cors: false,
     interval: 50,
-    log: { info: note, warn: note },
+    log: { info: note },
     ...options,
   })
   const app = Fastify({ ...listener.fastify, exposeHeadRoutes: false, return503OnClosing: false })
