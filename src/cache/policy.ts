@@ -2,14 +2,12 @@
 import type {
   CacheGroup,
   CachePolicy,
-  Collection,
   Endpoint,
   Param,
-  SnapshotCollection,
+  RowKind,
   StaleLimit,
   StoringPolicy,
   Tag,
-  V4Rows,
 } from '../contracts/endpoint.ts'
 import { nameOf } from '../core/endpoint-names.ts'
 import type { EdgeRead } from '../core/request.ts'
@@ -33,12 +31,12 @@ export interface CompiledPolicy {
   /** Worker nodes answer from data that they replicate from the master. */
   readonly isReplicated: boolean
   /** The kind of rows that snapshots of the collection have; absent: there are none. */
-  readonly snapshot?: SnapshotCollection | V4Rows
+  readonly snapshot?: RowKind
   /**
    * The kind of rows that the edge computes responses of: from a snapshot, or while no node answers from a stored response
    * that has all rows; absent: it computes none.
    */
-  readonly rows?: Collection | V4Rows
+  readonly rows?: RowKind
 }
 
 const policies = new WeakMap<Endpoint, CompiledPolicy | string>()

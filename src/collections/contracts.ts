@@ -1,5 +1,5 @@
 /** What differs between the two contracts in requests and responses for collections. */
-import type { Collection, Contract, V4Rows } from '../contracts/endpoint.ts'
+import type { Contract, RowKind } from '../contracts/endpoint.ts'
 import { ownEntry } from '../core/values.ts'
 import { isComputable } from './computable.ts'
 import { type Condition, conditionsOf, parseQuery } from './grammar.ts'
@@ -14,20 +14,18 @@ interface CollectionContract {
   readonly totalName: string
   /** Whether responses are written with the text around the rows that the node has written. */
   readonly framedByNode: boolean
-  sourceOf(rows: Collection | V4Rows): Source
+  readonly sources: Readonly<Record<RowKind, Source>>
   /** Returns a request in the words of `CollectionRequest`; `undefined`: it has none for what the request asks. */
   parse(query: Readonly<Record<string, string>>, now: Date): CollectionRequest | undefined
   /** Whether the manager computes the same as this room. */
   isComputable(request: CollectionRequest, source: Source): boolean
 }
 
-const v3Sources: Readonly<Record<Collection | 'pages', Source>> = { pages, ...sources }
-
 const v3: CollectionContract = {
   rowsName: 'items',
   totalName: 'totalItems',
   framedByNode: false,
-  sourceOf: (rows) => v3Sources[rows as Collection | 'pages'],
+  sources: { pages, ...sources },
   parse: parseCollectionRequest,
   isComputable,
 }
@@ -36,7 +34,7 @@ const v4: CollectionContract = {
   rowsName: 'affected_items',
   totalName: 'total_affected_items',
   framedByNode: true,
-  sourceOf: (rows) => v4Sources[rows as V4Rows],
+  sources: v4Sources,
   parse: parseV4,
   isComputable: isComputableInV4,
 }

@@ -3,7 +3,7 @@
  * the values that it has itself: the edge computes what it computes in both contracts, unless a compared value has
  * another form in the node.
  */
-import type { Collection, V4Rows } from '../contracts/endpoint.ts'
+import type { RowKind } from '../contracts/endpoint.ts'
 import type { Translation, ValueRule } from '../contracts/translations/translation.ts'
 import { ownEntry } from '../core/values.ts'
 import { collectionContracts } from './contracts.ts'
@@ -17,23 +17,10 @@ import { wordOf } from './value.ts'
 
 type Parameters = Readonly<Record<string, string>>
 
-/** The collections that have another name in the v4 contract. */
-const OTHER_NAMES: Partial<Record<Collection, V4Rows>> = {
-  ruleFiles: 'rulesetFiles',
-  decoderFiles: 'rulesetFiles',
-  catalogue: 'texts',
-  requirements: 'texts',
-  logs: 'pages',
-}
-
-function v4SourceOf(rows: Collection): Source {
-  return v4Sources[OTHER_NAMES[rows] ?? (rows as V4Rows)]
-}
-
 /** Returns the source of converted rows: nothing but what they determine is computed. */
-export function convertedSource(source: Source, rows: Collection, { call }: Translation): Source {
+export function convertedSource(source: Source, rows: RowKind, { call }: Translation): Source {
   const { defaultSort, ...rest } = source
-  const isSorted = call.order !== undefined || v4SourceOf(rows).defaultSort !== undefined
+  const isSorted = call.order !== undefined || v4Sources[rows].defaultSort !== undefined
   return {
     ...rest,
     isStrict: true,
@@ -43,9 +30,9 @@ export function convertedSource(source: Source, rows: Collection, { call }: Tran
 }
 
 /** Whether nodes compute the parameters of a request as the edge does from converted rows. */
-export function isComputableOfConverted(query: Parameters, rows: Collection, translation: Translation): boolean {
+export function isComputableOfConverted(query: Parameters, rows: RowKind, translation: Translation): boolean {
   const { v4 } = collectionContracts
-  const source = v4SourceOf(rows)
+  const source = v4Sources[rows]
   const translated = translate(query, translation)
   const request = translated && v4.parse(translated, new Date())
   if (request === undefined || !v4.isComputable(request, source)) return false

@@ -3,7 +3,7 @@
  * computes in this way is named: all other fields, filters, sorts and conditions are left to a node. The facts are those
  * of recorded responses of release 4.5.4 (`test/contract/v4-contract/queries.test.ts`).
  */
-import type { V4Rows } from '../contracts/endpoint.ts'
+import type { RowKind } from '../contracts/endpoint.ts'
 import { ciscatFields, fieldsOf, type InventoryFields, ofInventories } from '../contracts/v3/inventories.ts'
 import {
   type DatabaseSource,
@@ -36,8 +36,16 @@ function inventory(fields: InventoryFields, filters: readonly string[]): Databas
 
 const { status: _, compliance: __, rules: ___, ...scaCheckFields } = sources.scaChecks.fields
 
-const described: Readonly<Record<V4Rows, Source>> = {
+const rulesetFiles: Source = {
+  engine: 'array',
+  defaultSort: '+filename',
+  sortable: ['filename', 'status', 'relative_dirname'],
+  filters: { status: { by: 'equal', matchAll: 'all' }, ...equal('filename', 'relative_dirname') },
+}
+
+const described: Readonly<Record<RowKind, Source>> = {
   pages,
+  logs: pages,
   agents: {
     engine: 'database',
     fields: {
@@ -103,14 +111,10 @@ const described: Readonly<Record<V4Rows, Source>> = {
       ...equal('filename', 'relative_dirname'),
     },
   },
-  rulesetFiles: {
-    engine: 'array',
-    defaultSort: '+filename',
-    sortable: ['filename', 'status', 'relative_dirname'],
-    filters: { status: { by: 'equal', matchAll: 'all' }, ...equal('filename', 'relative_dirname') },
-  },
-  /** Requirements and groups of rules. */
-  texts: { engine: 'array', defaultSort: '+text', caseSensitiveOrder: true },
+  ruleFiles: rulesetFiles,
+  decoderFiles: rulesetFiles,
+  catalogue: sources.catalogue,
+  requirements: sources.catalogue,
   lists: {
     engine: 'array',
     sortable: ['filename', 'relative_dirname'],
@@ -196,4 +200,4 @@ const described: Readonly<Record<V4Rows, Source>> = {
 
 export const v4Sources = Object.fromEntries(
   Object.entries(described).map(([rows, source]) => [rows, { ...source, maxLimit: 100_000, isStrict: true }]),
-) as Readonly<Record<V4Rows, Source>>
+) as Readonly<Record<RowKind, Source>>

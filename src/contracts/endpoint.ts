@@ -109,7 +109,10 @@ export type Body =
       readonly xmlWhen?: { readonly query: string; readonly matches: string }
     }
 
-/** The collections of the manager. `collections/sources.ts` defines how the rows of each are filtered and sorted. */
+/**
+ * The collections of the manager. `collections/sources.ts` defines how the rows of each are filtered and sorted, and
+ * `v4-sources.ts` beside it the same for the v4 contract.
+ */
 export type Collection =
   | InventoryKind
   | 'agents'
@@ -257,7 +260,7 @@ export interface StoringPolicy {
    * The kind of rows, if the edge may compute pages, sorts and filters of the collection from a stored snapshot of all its
    * rows. Not for collections whose totals count something else than their rows.
    */
-  readonly snapshot?: SnapshotCollection | V4Rows
+  readonly snapshot?: RowKind
   /**
    * The kind of rows of a collection without snapshots, of which responses are computed from a stored one that has all of them,
    * while no node answers. Default: `pages`. `none`: not even pages are, because the total counts something else than rows.
@@ -267,28 +270,8 @@ export interface StoringPolicy {
 
 export type SnapshotCollection = Exclude<Collection, 'lists' | 'logs' | 'scaChecks'>
 
-/**
- * The collections of the v4 contract that snapshots are built of; `collections/v4-sources.ts` defines how the rows of each
- * are filtered and sorted. `pages`: rows of which nothing but pages is computed.
- */
-export type V4Rows =
-  | InventoryKind
-  | 'pages'
-  | 'agents'
-  | 'groups'
-  | 'groupFiles'
-  | 'rules'
-  | 'decoders'
-  | 'rulesetFiles'
-  | 'texts'
-  | 'lists'
-  | 'listFiles'
-  | 'nodes'
-  | 'syscheck'
-  | 'rootcheck'
-  | 'sca'
-  | 'scaChecks'
-  | 'ciscat'
+/** A kind of rows. `pages`: rows of which nothing but pages is computed. */
+export type RowKind = Collection | 'pages'
 
 /**
  * For responses that clients act on at once: neither is served stale while nodes fail or after a soft purge. `never`: not

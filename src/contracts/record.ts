@@ -6,11 +6,11 @@ import type {
   NodeTarget,
   Param,
   ParamsOf,
+  RowKind,
   SnapshotCollection,
   StoringPolicy,
   V3Read,
   V3Write,
-  V4Rows,
   WriteMethod,
 } from './endpoint.ts'
 import { pathParams } from './schemas/params.ts'
@@ -97,7 +97,7 @@ interface Rows<Kind> {
   readonly storedRows?: NonNullable<StoringPolicy['storedRows']>
 }
 
-export interface Sketch extends Rows<SnapshotCollection | V4Rows> {
+export interface Sketch extends Rows<RowKind> {
   readonly path: string
   readonly params?: Readonly<Record<string, Param | undefined>>
   readonly query?: Readonly<Record<string, Param>>

@@ -3,7 +3,6 @@ import { collectionContracts } from '../../collections/contracts.ts'
 import { convertedSource, isComputableOfConverted } from '../../collections/in-front-of-v4.ts'
 import type { CollectionRequest } from '../../collections/request.ts'
 import type { Source } from '../../collections/sources.ts'
-import type { Collection } from '../../contracts/endpoint.ts'
 import type { NodeReads } from '../../core/node-call.ts'
 import { type EdgeRead, nodeOf } from '../../core/request.ts'
 import type { CacheTarget } from '../key.ts'
@@ -29,7 +28,7 @@ export function rowSourceOf(request: EdgeRead, reads: NodeReads): Source | undef
   if (nodeOf(request) !== undefined || request.waitForComplete) return undefined
   const policy = policyOf(request)
   if (policy?.rows === undefined) return undefined
-  const source = withoutFields(collectionContracts[request.endpoint.contract].sourceOf(policy.rows), reads.lostFields)
+  const source = withoutFields(collectionContracts[request.endpoint.contract].sources[policy.rows], reads.lostFields)
   if (policy.isJoined) return { ...source, alwaysSelected: NAMED_IN_JOINED_ROWS } as Source
   const converted = conversionOf(request, reads)
   return converted === undefined ? source : convertedSource(source, ...converted)
@@ -51,7 +50,8 @@ function withoutFields(source: Source, lost: NodeReads['lostFields']): Source {
 function conversionOf(request: EdgeRead, { convertsRows }: NodeReads) {
   const { endpoint } = request
   if (!convertsRows || endpoint.contract === 'v4' || endpoint.translation === undefined) return undefined
-  return [policyOf(request)?.rows as Collection, endpoint.translation] as const
+  const rows = policyOf(request)?.rows
+  return rows && ([rows, endpoint.translation] as const)
 }
 
 /** Returns how to compute the response of a request; `undefined`: only a node can answer it. */

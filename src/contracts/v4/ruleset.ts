@@ -68,7 +68,7 @@ export const ruleset: readonly V4Endpoint[] = [
     ),
     snapshot: 'rules',
   }),
-  read('/rules/groups', 'List the groups of rules', { ...ofRules, query: query(...rows), snapshot: 'texts' }),
+  read('/rules/groups', 'List the groups of rules', { ...ofRules, query: query(...rows), snapshot: 'catalogue' }),
   read('/rules/requirement/:requirement', 'List the values of a compliance requirement in rules', {
     ...ofRules,
     params: {
@@ -78,13 +78,13 @@ export const ruleset: readonly V4Endpoint[] = [
       ),
     },
     query: query(...rows),
-    snapshot: 'texts',
+    snapshot: 'catalogue',
   }),
   read('/rules/files', 'List rule files', {
     ...ofRules,
     rights: ['rules:read on rule:file:{filename}'],
     query: query(...rows, 'relative_dirname', xmlFiles, status, 'q@4.7', 'select@4.7', 'distinct@4.7'),
-    snapshot: 'rulesetFiles',
+    snapshot: 'ruleFiles',
   }),
   read('/decoders', 'List decoders', {
     ...ofDecoders,
@@ -101,7 +101,7 @@ export const ruleset: readonly V4Endpoint[] = [
     ...ofDecoders,
     rights: ['decoders:read on decoder:file:{filename}'],
     query: query(...rows, xmlFiles, 'relative_dirname', status, 'q@4.7', 'select@4.7', 'distinct@4.7'),
-    snapshot: 'rulesetFiles',
+    snapshot: 'decoderFiles',
   }),
   read('/decoders/parents', 'List parent decoders', {
     ...ofDecoders,

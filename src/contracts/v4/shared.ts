@@ -7,8 +7,8 @@ import type {
   Param,
   PassesOnTo,
   ResponseShape,
+  RowKind,
   V4Read,
-  V4Rows,
   V4Write,
   WriteMethod,
 } from '../endpoint.ts'
@@ -29,7 +29,7 @@ const defaults = { contract: 'v4', response: ITEMS, target: master() } as const
 export function read<const Path extends string>(
   path: Path,
   summary: string,
-  facts: Facts<V4Read, Path> & { readonly snapshot?: V4Rows; readonly storedRows?: 'none' },
+  facts: Facts<V4Read, Path> & { readonly snapshot?: RowKind; readonly storedRows?: 'none' },
 ): V4Read {
   return completeV4({ ...facts, method: 'GET', path, summary }) as V4Read
 }

@@ -3,11 +3,11 @@ import t from 'tap'
 import { collectionContracts } from '../../../src/collections/contracts.ts'
 import type { v4Sources } from '../../../src/collections/v4-sources.ts'
 
-const { parse, isComputable, sourceOf } = collectionContracts.v4
+const { parse, isComputable, sources } = collectionContracts.v4
 
 function isComputed(rows: keyof typeof v4Sources, text: string): boolean {
   const request = parse(Object.fromEntries(new URLSearchParams(text)), new Date())
-  return request !== undefined && isComputable(request, sourceOf(rows))
+  return request !== undefined && isComputable(request, sources[rows])
 }
 
 const computed = {
@@ -23,7 +23,7 @@ const computed = {
   ],
   rules: ['search=-sshd', 'level=2-4&status=all', 'q=level>9;filename=a.xml', 'select=id,details', 'nist-800-53=AU.14'],
   rootcheck: ['status=outstanding&search=ssh', 'select=cis', 'sort=cis', 'select=cis&distinct=true&sort=-cis'],
-  texts: ['sort=-', 'search=10'],
+  catalogue: ['sort=-', 'search=10'],
   processes: ['q=nice<0,pid=7', 'pid=17', 'sort=resident'],
   scaChecks: ['select=id,title', 'result=failed'],
   pages: ['offset=5&limit=2'],
@@ -69,7 +69,7 @@ const leftToNode = {
     'distinct=true',
     'select=cis,status&distinct=true',
   ],
-  texts: ['sort=-name'],
+  catalogue: ['sort=-name'],
   netiface: ['name=eth0'],
   scaChecks: ['select=title', 'search=x', 'sort=compliance.key'],
   syscheck: ['search=x', 'summary=true', 'q=perm=x'],

@@ -18,7 +18,7 @@ import { bodyOf, startOracleNode } from './oracle-node.ts'
 import { everyPart, type RandomQuery } from './queries.ts'
 import { type Answered, REMAINING } from './remaining.ts'
 
-const { parse, isComputable, sourceOf } = collectionContracts.v3
+const { parse, isComputable, sources } = collectionContracts.v3
 /** Collections whose rows of all nodes the edge itself sorts. */
 const ofOneNode = collections.filter((record) => engineCollectionOf(pathOf(record)) !== undefined)
 
@@ -33,7 +33,7 @@ t.test('each part of a query of each collection', async (t) => {
     const policy = compilePolicy(record)
     const found = oracle.find(path)
     if (typeof policy === 'string' || found === undefined) throw new Error(path)
-    const source = sourceOf(policy.snapshot as SnapshotCollection)
+    const source = sources[policy.snapshot as SnapshotCollection]
     const whole = rowsOf(found.engine.answer({ limit: '1000' }, start))
     const rows = await readParts([Buffer.from(`[${whole.map((row) => JSON.stringify(row)).join(',\n')}]`)], source)
     const rowsOutsideAscii = found.rows.filter((row) => /[^ -~]/.test(JSON.stringify(row))).length

@@ -67,7 +67,7 @@ function kindOf(endpoint: Endpoint): string | undefined {
 /** The response of a node; texts where the rows of the collection are texts. */
 function pageOf(endpoint: Endpoint, { offset = '0', limit = '500' }: Query, wrongTotal?: number): EdgeResponse {
   const kind = `${kindOf(endpoint)}`
-  const all: readonly unknown[] = ['catalogue', 'requirements', 'texts'].includes(kind) ? TEXTS : ROWS
+  const all: readonly unknown[] = ['catalogue', 'requirements'].includes(kind) ? TEXTS : ROWS
   const items = all.slice(Number(offset), Number(offset) + Number(limit))
   const total = wrongTotal ?? ROWS.length
   if (endpoint.contract === 'v3') return jsonResponse({ error: 0, data: { items, totalItems: total } })
