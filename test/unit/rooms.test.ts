@@ -35,6 +35,7 @@ const table: Readonly<Record<string, Room>> = {
     rooms: [
       'core',
       'contracts/endpoint',
+      'contracts/v4/formats',
       'contracts/v4/value',
       'contracts/schemas/kinds',
       'collections/grammar',

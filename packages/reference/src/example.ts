@@ -2,7 +2,8 @@
 
 import type { Body, Endpoint, Field, Param } from '../../../src/contracts/endpoint.ts'
 import type { Kind } from '../../../src/contracts/schemas/kinds.ts'
-import type { Format, Value } from '../../../src/contracts/v4/value.ts'
+import type { Format } from '../../../src/contracts/v4/formats.ts'
+import type { Value } from '../../../src/contracts/v4/value.ts'
 import { describedBody } from '../../../src/core/endpoint-names.ts'
 import values from './example-values.json' with { type: 'json' }
 import recorded from './examples.json' with { type: 'json' }

@@ -4,42 +4,13 @@
  * part of the contract.
  */
 import type { Release } from '../translations/translation.ts'
+import type { Format } from './formats.ts'
 
 /** The releases that have something: from `since` on, up to `until`. Absent: all. */
 export interface Releases {
   readonly since?: Release
   readonly until?: Release
 }
-
-/** The formats of texts. `src/http/v4/check-values.ts` has the pattern of each. */
-export type Format =
-  | 'active_response_command'
-  | 'alphanumeric'
-  | 'alphanumeric_symbols'
-  | 'base64'
-  | 'cdb_filename_path'
-  | 'date'
-  | 'date-time'
-  | 'get_dirnames_path'
-  | 'group_names'
-  | 'group_names_or_all'
-  | 'hash'
-  | 'names'
-  | 'numbers'
-  | 'numbers_or_all'
-  | 'password'
-  | 'path'
-  | 'paths'
-  | 'range'
-  | 'search'
-  | 'sort'
-  | 'symbols_alphanumeric_param'
-  | 'timeframe'
-  | 'wazuh_key'
-  | 'wazuh_version'
-  | 'wpk_path'
-  | 'xml_filename'
-  | 'xml_filename_path'
 
 export type Value = Text | Numeric | Bool | List | Values
 

@@ -3,10 +3,10 @@
  * failed keyword is reported, in the words of the manager. The patterns of formats are anchored and match in linear time.
  */
 import type { Field, Param } from '../../contracts/endpoint.ts'
+import { hasFormat } from '../../contracts/v4/formats.ts'
 import type { Bool, List, Numeric, Releases, Text, Value, Values } from '../../contracts/v4/value.ts'
 import type { EdgeError } from '../../core/errors.ts'
 import { isObject } from '../../core/values.ts'
-import { hasFormat } from './formats.ts'
 import { printed, printedNames, printedStart } from './printed.ts'
 import { badRequest } from './problem.ts'
 import type { ReleaseFacts } from './release-facts.ts'

@@ -1,12 +1,11 @@
 /** The formats of texts, as the manager has them. */
-import type { Format } from '../../contracts/v4/value.ts'
 
 const SYMBOLS = /^[\w,*<>!\-.+\s:/()[\]'"|=~#]+$/
 
 /** Texts with two dots in a row are no paths. */
 const NO_PARENT = /\.\./
 
-const patterns: Readonly<Record<Format, RegExp>> = {
+const patterns = {
   active_response_command: /^!?[\w\-./]+$/,
   alphanumeric: /^[\w,\-.+\s:]+$/,
   alphanumeric_symbols: SYMBOLS,
@@ -34,7 +33,9 @@ const patterns: Readonly<Record<Format, RegExp>> = {
   wpk_path: /^[\w\-.\\/:]+\.wpk$/,
   xml_filename: /^[\w-]+\.xml(?:,[\w-]+\.xml)*$/,
   xml_filename_path: /^[\w-]+\.xml$/,
-}
+} as const
+
+export type Format = keyof typeof patterns
 
 const DOTS: ReadonlySet<string> = new Set(['.', '..'])
 
