@@ -6,19 +6,21 @@ import type { ReadResponse } from '../core/response.ts'
 import type { Lookup } from '../core/stored-response.ts'
 import { type CachePorts, lifetimesOf, lookUpWithoutRedis, type ReadContext } from './read-context.ts'
 import { type Fetched, storeResponse } from './store-response.ts'
+import type { SharedLock } from './stores/contract.ts'
 import { epochsText } from './stores/epochs.ts'
 
 /**
  * Calls the nodes. The response is stored under the epochs of `lookup`, which was made before the call: if a write
  * changes them meanwhile, the stored response is never served. Its age is counted from the start of the call, because
  * the data may be that old. It is fresh for the TTL after its arrival, less the age that it arrived with (RFC 9111 section
- * 4.2.3), and a joined response not longer than its parts.
+ * 4.2.3), and a joined response not longer than its parts. `lock`: the fetch lock, if it is that of the response.
  */
 export async function callNodes(
   ports: CachePorts,
   next: Handler<EdgeRead, ReadResponse>,
   context: ReadContext,
   lookup: Lookup,
+  lock?: SharedLock,
 ): Promise<Fetched> {
   const { group } = context.target.policy
   const started = ports.clock()
@@ -40,7 +42,7 @@ export async function callNodes(
   }
   const fetchTime = ports.clock() - started
   const isLocal = known !== undefined
-  const fetched = await storeResponse(ports, context, { lookup: before, response, fetchTime, isLocal })
+  const fetched = await storeResponse(ports, context, { lookup: before, response, fetchTime, isLocal, lock })
   emit(fetched.storing === undefined ? 'notStorable' : 'stored')
   return fetched
 }

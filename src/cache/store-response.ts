@@ -15,6 +15,7 @@ import { type Lookup, StoredForms, type StoredRead } from '../core/stored-respon
 import { withTimeout } from '../core/timing.ts'
 import { staleRuleOf, staleTimesOf } from './lifetimes.ts'
 import type { CachePorts, FetchResult, ReadContext } from './read-context.ts'
+import type { SharedLock } from './stores/contract.ts'
 import type { StaleTimes } from './stores/local-entries.ts'
 
 /**
@@ -51,13 +52,15 @@ interface NewResponse {
   readonly fetchTime: number
   /** It is stored for this replica alone. Absent: for all. */
   readonly isLocal?: boolean
+  /** Under which it was fetched. */
+  readonly lock?: SharedLock | undefined
 }
 
 /** Stores a response if it may be stored, under the epochs of the lookup. */
 export async function storeResponse(
   ports: CachePorts,
   context: ReadContext,
-  { lookup, response, fetchTime, isLocal = false }: NewResponse,
+  { lookup, response, fetchTime, isLocal = false, lock }: NewResponse,
 ): Promise<Fetched> {
   const { policy, key, tags, info } = context.target
   const epochs = lookup.kind === 'unavailable' || lookup.epochs.fenced ? undefined : lookup.epochs
@@ -75,7 +78,7 @@ export async function storeResponse(
   const stored = storedOf(response, etag instanceof Promise ? await etag : etag, stale, times)
   const result = { kind: 'cacheable', response, entry: { response: stored, age } } as const
   if (epochs === undefined || freshFor <= 0) return { result }
-  const storing = ports.store.store({ key, tags, epochs, stored, initialAge, info, isLocal })
+  const storing = ports.store.store({ key, tags, epochs, stored, initialAge, info, isLocal, lock })
   return { result, storing: storing ?? 'done' }
 }
 

@@ -20,6 +20,8 @@ export interface NewEntry<Of extends StoredBytes = StoredRead, Key extends strin
   readonly info?: StoredResponseInfo
   /** For this replica alone: they were fetched while Redis was unreachable. */
   readonly isLocal?: boolean
+  /** The fetch lock under which they were fetched. The step that stores them releases it. */
+  readonly lock?: SharedLock | undefined
 }
 
 /** Bytes of any kind that all replicas find until they expire, or a write to one of their tags begins. */
@@ -38,7 +40,20 @@ interface HeldLock {
   readonly held: true
   /** Of a fetch lock: nothing is stored under its key, and the epochs were read a moment ago, so a lookup would find the same. */
   readonly isMissing?: boolean
+  /** Absent: no other replica waits for the lock. */
+  readonly shared?: SharedLock
+  /** Does nothing if the lock has been released. */
   release(): Promise<void>
+}
+
+/** What a script needs in order to release a fetch lock. */
+export interface SharedLock {
+  /** On a Redis Cluster, it is in the slot of the entry. */
+  readonly key: string
+  readonly token: string
+  readonly name: string
+  /** To be called when the script has released it. */
+  end(): void
 }
 
 /** One write of a name for all replicas. `lease`: milliseconds after which a holder that did not renew the lock is dead. */

@@ -11,25 +11,31 @@ import { script } from '../../replicas/scripts.ts'
 import { onInteractive } from '../shared-presence.ts'
 import type { Lock } from './contract.ts'
 
+/** KEYS: lock, an entry if any. ARGV: token, milliseconds. Returns whether the token holds the lock now, and there is no entry. */
+const ACQUIRE_LOCK = script(`
+if not redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2], 'NX') then return 'refused' end
+return KEYS[2] and redis.call('PTTL', KEYS[2]) == -2 and 'missing' or 'held'`)
+
 /** KEYS: lock. ARGV: token, milliseconds. Returns 1 if this token holds the lock. */
 const RENEW_LOCK = script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])`)
 
+/** For scripts. `name`: of the lock. */
+export const RELEASE = `
+local function release(key, token, channel, name)
+  if redis.call('GET', key) == token then redis.call('DEL', key) end
+  return redis.call('PUBLISH', channel, name)
+end`
+
 /** KEYS: lock. ARGV: token, channel, name of the lock. */
-const RELEASE_LOCK = script(`
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
-return redis.call('PUBLISH', ARGV[2], ARGV[3])`)
+const RELEASE_LOCK = script(RELEASE, 'return release(KEYS[1], unpack(ARGV))')
 
 /** Upper limit of the pause between two checks whether a lock still exists, in milliseconds. */
 const MAX_CHECK_INTERVAL_MS = 500
 
 /** More than are released within the time limits of a stall. While a part of a Redis Cluster fails, no release there is confirmed. */
 const MAX_UNCONFIRMED = 1_000
-
-/** Replies of PTTL: the key does not expire, or there is none. */
-const ENDLESS = -1
-const MISSING = -2
 
 /** In front of the name of a lock whose fetch an interactive client awaits. Replicas of earlier versions ignore the message. */
 const AWAITED = 'awaited '
@@ -63,11 +69,7 @@ export class Locks {
     replica.heartbeat.onBeat(() => this.#releaseUnconfirmed())
   }
 
-  /**
-   * `lease`: milliseconds after which a holder that did not renew the lock counts as dead. The command for
-   * `entry` comes behind that of the lock, in one write. Servers of a Redis Cluster keep no order: there, a response that was
-   * stored between the two is fetched once more.
-   */
+  /** `lease`: milliseconds after which a holder that did not renew the lock counts as dead. */
   async acquire(name: string, lease: number, { entry, presence }: FetchLockOptions = {}): Promise<Lock> {
     const { contact, times } = this.#replica
     if (!contact.isTrusted) return UNSHARED
@@ -82,14 +84,15 @@ export class Locks {
       else if (!isWaiting) presence?.addInteractive?.()
     })
     const token = randomUUID()
-    const reply = await this.#connection.send(times.commandTimeout, (client) =>
-      Promise.all([
-        client.set(redisKeys.lock(name), token, 'PX', Math.ceil(lease), 'NX'),
-        entry === undefined ? ENDLESS : client.pttl(entry),
-      ]),
+    const key = redisKeys.lock(name)
+    const reply = await this.#connection.runScript<'refused' | 'missing' | 'held'>(
+      ACQUIRE_LOCK,
+      entry === undefined ? [key] : [key, entry],
+      [token, Math.ceil(lease)],
+      times.commandTimeout,
     )
     contact.reportReply(reply)
-    if (reply.ok && reply.value[0] === null) {
+    if (reply.ok && reply.value === 'refused') {
       isWaiting = true
       const checks = this.#checkRegularly(name, end, lease)
       const message = [redisChannels.locks, AWAITED + name] as const
@@ -102,7 +105,7 @@ export class Locks {
       }
       return { held: false, settled: ended.then(settle) }
     }
-    if (reply.ok) return this.#hold(name, token, lease, reply.value[1] === MISSING, stopListening)
+    if (reply.ok) return this.#hold(name, token, lease, reply.value === 'missing', stopListening)
     stopListening()
     void this.#release(name, token)
     return UNSHARED
@@ -136,12 +139,15 @@ export class Locks {
     const timer = setInterval(() => void renew(), lease / 3)
     timer.unref()
     this.#renewals.add(timer)
-    const release = async () => {
+    const end = () => {
       clearInterval(timer)
       stopListening()
-      if (this.#renewals.delete(timer)) await this.#release(name, token)
+      return this.#renewals.delete(timer)
     }
-    return { held: true, isMissing, release }
+    const release = async () => {
+      if (end()) await this.#release(name, token)
+    }
+    return { held: true, isMissing, shared: { key, token, name, end }, release }
   }
 
   async #release(name: string, token: string): Promise<void> {
@@ -176,9 +182,12 @@ export class Locks {
   }
 }
 
-/** The epochs are part of the name: a fetch that began before a write must not be joined after it. */
+/**
+ * The epochs are part of the name: a fetch that began before a write must not be joined after it. In braces, the name of the entry
+ * is the hash tag: on a Redis Cluster, scripts may use both keys.
+ */
 export function fetchLockName(key: string, { generation, epochs }: TagEpochs): string {
-  return `${key}:${digest([generation, ...epochs])}`
+  return `{${redisKeys.entry(key)}}:${digest([generation, ...epochs])}`
 }
 
 /** Names of writes contain paths. Replicas of version 0.1.0 take the same lock: both wait for each other. */

@@ -5,7 +5,8 @@ import { concatOwn } from '../../core/long-values.ts'
 import { STORED_FIELDS, StoredForms, type StoredKind, type StoredTimes } from '../../core/stored-response.ts'
 import { isObject, isStringArray, ownField } from '../../core/values.ts'
 import { type OnStoreEvent, redisChannels, redisKeys } from '../../replicas/options.ts'
-import type { BytesKey } from './contract.ts'
+import { script } from '../../replicas/scripts.ts'
+import type { BytesKey, SharedLock } from './contract.ts'
 import type { DecodedEntry } from './entry-codec.ts'
 import { areEqual, type LocalEntry, storageLifetime } from './local-entries.ts'
 import { createRedisParts, type RedisValuesOptions, writeValue } from './redis-parts.ts'
@@ -16,6 +17,11 @@ import { createRedisParts, type RedisValuesOptions, writeValue } from './redis-p
  */
 const MAX_VALUE_BYTES = 1024 * 1024
 const NO_BODY = Buffer.alloc(0)
+
+/** KEYS: an entry. Returns its bytes and the milliseconds until it expires, if there is one. */
+const READ_ENTRY = script(`
+local bytes = redis.call('GET', KEYS[1])
+return bytes and { bytes, redis.call('PTTL', KEYS[1]) }`)
 
 /** The parts of a body. `id`: of this body, so that parts of two bodies are never mixed. */
 interface BodyParts {
@@ -44,12 +50,15 @@ export class RedisEntries {
     const { bodies, times, elapsed } = replica
     const name = redisKeys.entry(key)
     const start = elapsed()
-    const reply = await bodies.send(times.commandTimeout, (client) =>
-      Promise.all([client.getBuffer(name), client.pttl(name)]),
+    const reply = await bodies.runScript<[Buffer, number] | null>(
+      READ_ENTRY,
+      [name],
+      [],
+      times.commandTimeout,
+      'callBuffer',
     )
-    if (!reply.ok) return undefined
+    if (!reply.ok || reply.value === null) return undefined
     const [bytes, left] = reply.value
-    if (bytes === null || left === -2) return undefined
     const decoded = await codec.decode(name, bytes)
     const parts = partsNamedIn(decoded?.head)
     const body = parts === undefined ? decoded?.body : await this.#readParts(key, parts)
@@ -67,9 +76,10 @@ export class RedisEntries {
 
   /**
    * Returns whether Redis stored the entry, or one that was written later. Older entries in other local tiers are valid, but a
-   * client that read the newer one must not read the older one: the other replicas get the key with the entry.
+   * client that read the newer one must not read the older one: the other replicas get the key with the entry. `lock`: the fetch
+   * lock of the entry, which Redis releases in the same step.
    */
-  async set(key: string, entry: LocalEntry): Promise<boolean> {
+  async set(key: string, entry: LocalEntry, lock?: SharedLock): Promise<boolean> {
     const until = entry.fetchedAt + storageLifetime(entry.stored)
     const isNewest = () => this.#written.get(key) === entry
     this.#written.set(key, entry)
@@ -81,7 +91,7 @@ export class RedisEntries {
       // A long entry takes longer to encode than a short one that replaces it.
       const bytes = await this.#options.codec.encode(name, encodeHead(entry, parts), parts ? NO_BODY : body)
       const message = [redisChannels.replacements, `${this.#options.replica.id} ${key}`]
-      return isNewest() ? await writeValue(this.#options, name, bytes, until, message) : true
+      return isNewest() ? await writeValue(this.#options, name, bytes, until, message, lock) : true
     } finally {
       if (isNewest()) this.#written.delete(key)
     }

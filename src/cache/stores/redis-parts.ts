@@ -1,10 +1,11 @@
 /** Values in Redis: written until a time of this replica, and the parts of those that are too long for one key. */
 import { isObject } from '../../core/values.ts'
-import { type OnStoreEvent, redisKeys } from '../../replicas/options.ts'
+import { type OnStoreEvent, redisChannels, redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
 import { scriptWithinMemory } from '../../replicas/scripts.ts'
-import type { SharedParts } from './contract.ts'
+import type { SharedLock, SharedParts } from './contract.ts'
 import type { EntryCodec } from './entry-codec.ts'
+import { RELEASE } from './locks.ts'
 
 export interface RedisValuesOptions {
   readonly replica: RedisReplica
@@ -12,11 +13,18 @@ export interface RedisValuesOptions {
   readonly onEvent: OnStoreEvent
 }
 
-/** KEYS: a value. ARGV: bytes, milliseconds, channel and message to be published, if any. */
-const WRITE_VALUE = scriptWithinMemory(`
+/**
+ * KEYS: a value, and the lock to be released, if any. ARGV: bytes, milliseconds, then if any channel and message to be published;
+ * token, channel and name of the lock.
+ */
+const WRITE_VALUE = scriptWithinMemory(
+  RELEASE,
+  `
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 if ARGV[3] then redis.call('PUBLISH', ARGV[3], ARGV[4]) end
-return 1`)
+if KEYS[2] then release(KEYS[2], unpack(ARGV, 5)) end
+return 1`,
+)
 
 /** Stores a value until this time of the replica, in milliseconds. Returns whether Redis stored it. `message`: with a channel. */
 export async function writeValue(
@@ -25,10 +33,14 @@ export async function writeValue(
   bytes: Buffer,
   until: number,
   message: readonly string[] = [],
+  lock?: SharedLock,
 ): Promise<boolean> {
   const left = Math.floor(until - elapsed())
   if (left < 1) return false
-  const reply = await bodies.runScript(WRITE_VALUE, [name], [bytes, left, ...message], times.bulkTimeout)
+  const keys = lock === undefined ? [name] : [name, lock.key]
+  const released = lock === undefined ? [] : [lock.token, redisChannels.locks, lock.name]
+  const reply = await bodies.runScript(WRITE_VALUE, keys, [bytes, left, ...message, ...released], times.bulkTimeout)
+  if (reply.ok) lock?.end()
   if (!reply.ok && reply.error.startsWith('OOM')) onEvent('full', reply.error)
   return reply.ok
 }

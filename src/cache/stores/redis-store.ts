@@ -159,7 +159,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
   }
 
   readonly store = async (entry: NewEntry<StoredBytes>): Promise<void> => {
-    const { key, tags, epochs, isLocal = false } = entry
+    const { key, tags, epochs, isLocal = false, lock } = entry
     const { contact, heartbeat } = this.#replica
     if (!isLocal && !contact.isTrusted) return
     const local = toLocalEntry(entry, this.#replica.elapsed())
@@ -169,7 +169,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     if (now === undefined || compareEpochs(epochs, now) !== 'same') return
     this.#local.put(key, local, now === known)
     if (isLocal) return
-    const [isStored] = await Promise.all([this.#entries.set(key, local), this.#index.add(key, local)])
+    const [isStored] = await Promise.all([this.#entries.set(key, local, lock), this.#index.add(key, local)])
     if (!isStored && local.info) await this.#index.remove({ group: local.info.group, keys: [key] })
   }
 

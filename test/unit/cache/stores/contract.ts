@@ -215,7 +215,7 @@ export function describeStore(t: Test, make: (t: Test) => Promise<Stores>): void
     if (follower.held) throw new Error('held twice')
     t.equal((await other.acquireFetchLock('another', epochs, 5000)).held, true)
     t.equal(await Promise.race([follower.settled, waiting()]), 'waiting')
-    await one.store(entry('filled', epochs))
+    await one.store({ ...entry('filled', epochs), ...(holder.shared && { lock: holder.shared }) })
     await holder.release()
     await follower.settled
     t.equal(await served(other), 'filled')
