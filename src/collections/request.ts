@@ -1,4 +1,6 @@
 /** A collection request, its page, and the codes with which the manager refuses it. */
+import v3 from '../contracts/v3/texts.json' with { type: 'json' }
+import { type CodeOf, errorTable } from '../core/errors.ts'
 import type { Element } from './value.ts'
 
 /** A collection request as the API receives it; the texts are URL-decoded but not parsed. */
@@ -61,26 +63,13 @@ export function parsePage(request: Pick<CollectionRequest, 'offset' | 'limit'>, 
 }
 
 /** Error texts as the API of the manager sends them: it cuts every text at the first colon. */
-const messages = {
-  1000: 'Internal error',
-  1202: "Argument 'status' must be",
-  1203: "Argument 'level' must be a number or an interval separated by '-'",
-  1403: 'Sort field invalid',
-  1404: 'A field must be specified to order the data',
-  1405: 'Specified limit exceeds maximum allowed (1000)',
-  1406: '0 is not a valid limit',
-  1407: 'Query does not match expected format',
-  1408: 'Field does not exist.',
-  1409: 'Invalid query operator.',
-  1411: 'TimeFrame is not valid',
-  1412: 'Date filter not valid. Valid formats are timeframe or YYYY-MM-DD HH',
-  1603: 'Invalid status. Valid statuses are',
-  1724: 'Not a valid select field',
-  1728: 'Invalid node type',
-  1729: 'Invalid status. Valid statuses are Active, Disconnected, Pending and Never Connected',
-} as const
+const messages: Readonly<Record<CollectionErrorCode, string>> = {
+  ...v3.texts,
+  1405: errorTable[1405].message,
+  1406: errorTable[1406].message,
+}
 
-export type CollectionErrorCode = keyof typeof messages
+export type CollectionErrorCode = CodeOf<keyof typeof v3.texts> | 1405 | 1406
 
 /** A request that the collection refuses, with the code and message that a manager returns (HTTP status 200). */
 export class CollectionError extends Error {

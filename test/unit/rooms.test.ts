@@ -23,7 +23,13 @@ const table: Readonly<Record<string, Room>> = {
   },
   contracts: { rooms: [], packages: [], never: [...NETWORK, 'node:fs'] },
   collections: {
-    rooms: ['core', 'contracts/endpoint', 'contracts/v3/inventories', 'contracts/translations/translation'],
+    rooms: [
+      'core',
+      'contracts/endpoint',
+      'contracts/v3/inventories',
+      'contracts/v3/texts.json',
+      'contracts/translations/translation',
+    ],
     packages: [],
     never: [...NETWORK, 'node:fs'],
   },
