@@ -120,7 +120,7 @@ const MAX_STORING_WAIT_MS = 50
 /** Waits a short time for the store, so that a slow store does not delay the response. */
 export function awaitStore({ result, storing }: Fetched): FetchResult | Promise<FetchResult> {
   if (storing === undefined) return result
-  const stored = { ...result, stored: true as const }
+  const stored = { stored: true as const, ...result }
   return storing === 'done'
     ? stored
     : withTimeout(

@@ -65,7 +65,7 @@ function resultOf(found: EnvelopeMembers | undefined, bytes: Buffer): Envelope {
   const total = totalRange && countAt(bytes, totalRange)
   if (totalRange !== undefined && total === undefined) return invalid('the total is no number of items')
   const namesFailedNodes = dataMembers.has(FAILED_NODES)
-  return { ok: true, error, ...(rows && { rows: { ...rows, total } }), namesFailedNodes }
+  return { ok: true, error, ...(rows && { rows: { total, ...rows } }), namesFailedNodes }
 }
 
 /** An error number, or a total, is shorter. */

@@ -121,7 +121,7 @@ class CallInSlot {
     }
     this.#endWatch = health.silence.begin({ call, giveUp, usualTime })
     read?.begin(usualTime, () => limiter.release(call, this.#start, 'none'))
-    const sent: UpstreamCall = { ...call, deadline, hasSlot: true }
+    const sent: UpstreamCall = { hasSlot: true, ...call, deadline }
     // Reads without a slot have the connections of the pool.
     const result = await next(agentReads.withoutSlot > 0 ? { ...sent, connection: 'new' } : sent)
     this.#late = result.ok ? undefined : result.late

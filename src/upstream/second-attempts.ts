@@ -54,7 +54,7 @@ async function sendTwiceIfLate(
     const onSlot = (usualTime: number) => {
       timer ??= setTimeout(() => onLate(), Math.max(MIN_LATE_MS, SECOND_ATTEMPT_FACTOR * usualTime))
     }
-    const first = next({ ...call, signal: one.signal, onSlot })
+    const first = next({ onSlot, ...call, signal: one.signal })
     // Not Promise.race, which makes three promises more.
     const early = await new Promise<NodeResult | undefined>((resolve, reject) => {
       onLate = () => resolve(undefined)

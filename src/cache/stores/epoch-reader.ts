@@ -58,7 +58,7 @@ export class EpochReader {
     } finally {
       this.#known.endRead(read, epochs)
     }
-    return epochs && { ...withKeyEpoch(epochs), readAt, isAlone: found?.isAlone === true }
+    return epochs && { readAt, isAlone: found?.isAlone === true, ...withKeyEpoch(epochs) }
   }
 
   /** Most tags are those of all reads of a group: each is read once. */

@@ -78,7 +78,7 @@ class MemoryCache implements CacheStore, CacheIndex, EpochStore {
 
   readonly acquireFetchLock: CacheStore['acquireFetchLock'] = (key, { epochs }, _lease, presence) => {
     const lock = this.#locks.acquire(`${key} ${epochs.join(' ')}`, presence)
-    return lock.held ? { ...lock, isMissing: this.#entries.entryOf(key) === undefined } : lock
+    return lock.held ? { isMissing: this.#entries.entryOf(key) === undefined, ...lock } : lock
   }
 
   readonly fence: CacheStore['fence'] = async (tags) => {

@@ -110,7 +110,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     const isRecent = this.#replica.elapsed() - (epochs.readAt ?? Number.NEGATIVE_INFINITY) < MAX_LOOKUP_AGE_MS
     if (isRecent && epochs.isAlone) {
       const lock = this.#ownFetchLocks.acquire(`${key} ${epochs.generation} ${epochs.epochs.join(' ')}`, presence)
-      return lock.held ? { ...lock, isMissing: this.#local.entryOf(key) === undefined } : lock
+      return lock.held ? { isMissing: this.#local.entryOf(key) === undefined, ...lock } : lock
     }
     const entry = isRecent ? redisKeys.entry(key) : undefined
     return this.#fetchLocks.acquire(fetchLockName(key, epochs), lease, { entry, presence })
