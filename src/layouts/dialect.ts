@@ -94,9 +94,9 @@ export type TranslatedResponse =
   | { readonly ok: false; readonly reason: string }
 
 /** What a dialect decides about a call. `endpoint`: method and path template. `timeout` in milliseconds. */
-interface DialectCall
-  extends Pick<NodeCall, 'node' | 'method' | 'path' | 'expect' | 'endpoint' | 'mayBePassedOn' | 'reportsLostNodes'> {
-  readonly body?: NonNullable<NodeCall['body']>
+interface DialectCall extends Pick<NodeCall, 'node' | 'method' | 'path' | 'expect' | 'endpoint' | 'reportsLostNodes'> {
+  readonly body?: NodeCall['body'] | undefined
+  readonly mayBePassedOn?: true | undefined
   readonly timeout: number | undefined
   readonly passedOnTo?: PassedOnTo | undefined
 }
@@ -104,12 +104,23 @@ interface DialectCall
 /** Adds what all calls for the request have in common. */
 export function createNodeCall(request: EdgeRequest, call: DialectCall): NodeCall {
   const { node, method, path, expect, endpoint, body, timeout, passedOnTo } = call
+  const retryable = method === 'GET'
   const agentData = agentDataOf(request, endpoint)
   const { client, caller, requestId, priority, trace } = request
   const { signal, presence, flow } = client
   const { credentials, nodeToken } = caller
-  const common = { retryable: method === 'GET', signal, requestId, priority, caller: caller.name }
-  const made: Mutable<NodeCall> = { node, method, path, expect, endpoint, ...common }
+  const made: Mutable<NodeCall> = {
+    node,
+    method,
+    path,
+    expect,
+    endpoint,
+    retryable,
+    signal,
+    requestId,
+    priority,
+    caller: caller.name,
+  }
   // One by one: to spread an object for each takes several times as long.
   if (body !== undefined) made.body = body
   if (call.mayBePassedOn) made.mayBePassedOn = true

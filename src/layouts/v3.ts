@@ -4,15 +4,7 @@ import type { Endpoint } from '../contracts/endpoint.ts'
 import { type Envelope, readEnvelopeInTurns } from '../core/envelope.ts'
 import type { NodeResponse } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
-import {
-  createNodeCall,
-  type Dialect,
-  encode,
-  fillPath,
-  formatBody,
-  OF_NODE,
-  type TranslatedResponse,
-} from './dialect.ts'
+import { createNodeCall, type Dialect, encode, fillPath, formatBody, type TranslatedResponse } from './dialect.ts'
 
 /**
  * The v3 layout: one call for a request. The public API has the same layout, so paths, parameters and envelopes stay
@@ -28,11 +20,11 @@ export const v3: Dialect = {
       node,
       method,
       path: fillPath(path, request.params) + v3Query(request),
-      ...(body && { body }),
+      body,
       expect: isRawFile(request) ? 'stream' : 'bytes',
       timeout,
       endpoint: `${method} ${path}`,
-      ...(mayBePassedOn && { mayBePassedOn }),
+      mayBePassedOn,
     })
     const result = await call(sent)
     if (!result.ok) return result
@@ -71,6 +63,7 @@ export function toEdgeResponse(response: NodeResponse): TranslatedResponse | Pro
 function responseOf({ status, personal }: NodeResponse, body: Buffer, envelope: Envelope): TranslatedResponse {
   if (!envelope.ok) return envelope
   const { rows, namesFailedNodes } = envelope
-  const origin = { ...OF_NODE, isPersonal: personal === true, rows, namesFailedNodes }
+  const isPersonal = personal === true
+  const origin = { kind: 'node', isPersonal, age: 0, rows, namesFailedNodes, isProblem: false } as const
   return { ok: true, response: { kind: 'envelope', status, body, errorNumber: envelope.error, origin } }
 }

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { isRelease5, type NodeResult } from '../core/node-call.ts'
 import { PROBLEM_TYPE } from '../core/origins.ts'
 import type { Trace } from '../core/trace.ts'
+import { copyWith } from '../core/values.ts'
 import { versionIn } from '../layouts/layout-rules.ts'
 import { notSent, routeOf, type Send, type UpstreamCall } from './call.ts'
 import { UNKNOWN_WAIT_SECONDS } from './call-budget.ts'
@@ -12,6 +13,7 @@ import { BLOCKED } from './node-response.ts'
 
 /** Retries per call. A failing node receives at most 1.1 times its normal load. */
 const RETRIES_PER_CALL = 0.1
+const ON_NEW = { connection: 'new' } as const
 /** Least number of retries that a full budget holds. */
 const MIN_RETRIES = 10
 
@@ -28,13 +30,13 @@ export const retryOnce =
     let reserved = 0
     return async (call) => {
       retries = Math.min(Math.max(MIN_RETRIES, limits().inFlight), retries + RETRIES_PER_CALL)
-      if (!call.retryable || retries - reserved < 1) return next({ ...call, connection: 'new' })
+      if (!call.retryable || retries - reserved < 1) return next(copyWith(call, ON_NEW))
       reserved += 1
       const first = await next(call)
       reserved -= 1
       if (first.ok || first.retryable === undefined) return first
       retries -= 1
-      const second = await next({ ...call, connection: 'new', resend: 1 })
+      const second = await next(copyWith(call, { ...ON_NEW, resend: 1 }))
       // The budget of the node does not permit the retry.
       if (!second.ok && second.fault === 'overloaded') return first
       return second.ok ? second : { ...second, sent: first.sent || second.sent }
@@ -45,7 +47,7 @@ export const retryOnce =
 async function sendInSpan(call: UpstreamCall, trace: Trace, next: Send): Promise<NodeResult> {
   const { method, node, resend } = call
   const span = trace.startCallSpan({ method, route: routeOf(call), node, ...(resend !== undefined && { resend }) })
-  const result = await next({ ...call, trace: span })
+  const result = await next(copyWith(call, { trace: span }))
   if (!result.ok) {
     span.end({ fault: result.fault })
     return result

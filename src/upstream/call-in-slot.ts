@@ -1,8 +1,10 @@
 /** The layer in which a call is admitted to its node, and waits for a slot, which it has until the node has ended its work. */
+import { Readable } from 'node:stream'
 import type { LateExchange, NodeResult } from '../core/node-call.ts'
 import { isAnswered } from '../core/node-faults.ts'
 import { type Deadline, startDeadline } from '../core/timing.ts'
-import { type CallEnd, onEnd, type Send, type UpstreamCall } from './call.ts'
+import { copyWith, type Mutable } from '../core/values.ts'
+import { type CallEnd, endOf, type Send, streamFailureOf, type UpstreamCall } from './call.ts'
 import { DRAINED } from './drains.ts'
 import type { AgentRead } from './failure/agent-reads.ts'
 import { emit, type Layer, reject, type StackParts } from './layer.ts'
@@ -26,7 +28,7 @@ export const admit =
     }
     const { probeOf } = admission
     const probeStart = probeOf?.probeStart
-    const call = probeOf === undefined ? admitted : { ...admitted, probeOf }
+    const call = probeOf === undefined ? admitted : copyWith(admitted, { probeOf })
     const arrival = clock()
     const deadline = startDeadline(call.timeout, call.signal, clock)
     const read = call.agentData === undefined ? undefined : agentReads.open(call.agentData)
@@ -121,13 +123,18 @@ class CallInSlot {
     }
     this.#endWatch = health.silence.begin({ call, giveUp, usualTime })
     read?.begin(usualTime, () => limiter.release(call, this.#start, 'none'))
-    const sent: UpstreamCall = { hasSlot: true, ...call, deadline }
+    const sent: Mutable<UpstreamCall> = copyWith(call, { deadline, hasSlot: true as const })
     // Reads without a slot have the connections of the pool.
-    const result = await next(agentReads.withoutSlot > 0 ? { ...sent, connection: 'new' } : sent)
+    if (agentReads.withoutSlot > 0) sent.connection = 'new'
+    const result = await next(sent)
     this.#late = result.ok ? undefined : result.late
     if (this.#late === undefined) this.#endWatch(result.ok || isAnswered(result))
     const isHung = !result.ok && this.#hang !== undefined && result.fault === 'timeout' && !health.isSilent
-    onEnd(call, result, (end) => this.#end(end, result, isHung))
+    const end = endOf(call, result)
+    const file = end.response?.body
+    if (file instanceof Readable) {
+      file.once('close', () => this.#end({ ...end, failure: streamFailureOf(file) }, result, isHung))
+    } else this.#end(end, result, isHung)
     if (result.ok) return result
     const isOther = result.layout !== undefined && layout.value !== undefined && result.layout !== layout.value
     return { ...result, ...(isHung && { hung: true }), ...(isOther && { otherLayout: result.layout }) }
@@ -167,10 +174,8 @@ class CallInSlot {
       bound.end()
       const isAnswer = last.ok || isAnswered(last)
       this.#endWatch(isAnswer)
-      onEnd(call, last, (end) => {
-        const signal = isAnswer ? health.record(call, end, clock() - this.#start) : 'none'
-        if (hasSlot) limiter.release(call, this.#start, signal)
-      })
+      const signal = isAnswer ? health.record(call, endOf(call, last), clock() - this.#start) : 'none'
+      if (hasSlot) limiter.release(call, this.#start, signal)
     })
   }
 }

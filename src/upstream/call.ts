@@ -1,5 +1,5 @@
 /** A call on its way to a node: what the layers add to it, its end, and its failure if it is not sent. */
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import type { NodeCall, NodeFailure, NodeResponse, NodeResult } from '../core/node-call.ts'
 import { describeFailure } from '../core/node-faults.ts'
 import type { Semaphore } from '../core/semaphore.ts'
@@ -48,18 +48,12 @@ export interface CallEnd {
   readonly status?: number | undefined
 }
 
-/** Calls the listener at once, or after the last byte of a streamed file. */
-export function onEnd({ authorization }: UpstreamCall, result: NodeResult, listener: (end: CallEnd) => void): void {
-  if (!result.ok) {
-    // A token has ended: a response of a node that works.
-    const isRenewed = result.fault === 'refusedCredentials' && authorization?.isRenewable === true
-    listener(isRenewed ? { status: 401 } : { failure: result, status: result.status })
-    return
-  }
-  const { response } = result
-  const { status, body } = response
-  if (body instanceof Readable) body.once('close', () => listener({ failure: streamFailureOf(body), response, status }))
-  else listener({ response, status })
+/** Returns how a call ended. A streamed file ends later, with its last byte. */
+export function endOf({ authorization }: UpstreamCall, result: NodeResult): CallEnd {
+  if (result.ok) return { response: result.response, status: result.response.status }
+  // A token has ended: a response of a node that works.
+  const isRenewed = result.fault === 'refusedCredentials' && authorization?.isRenewable === true
+  return isRenewed ? { status: 401 } : { failure: result, status: result.status }
 }
 
 /** The error of a streamed file whose exchange has failed. */
@@ -74,7 +68,7 @@ export class ExchangeError extends Error {
 }
 
 /** Returns why a streamed file ended early; `undefined` if it is complete. */
-function streamFailureOf({ readableEnded, errored }: Readable): CallFailure | undefined {
+export function streamFailureOf({ readableEnded, errored }: Readable): CallFailure | undefined {
   if (readableEnded) return undefined
   if (errored === null) return { fault: 'cancelled', reason: 'clientDisconnected' }
   if (!(errored instanceof ExchangeError))

@@ -2,13 +2,13 @@
 import { errorNumberOf } from '../core/envelope.ts'
 import { isNotReadyError } from '../core/error-meanings.ts'
 import { EdgeError } from '../core/errors.ts'
-import { type CallNode, type ClusterView, isRelease5, type Layout, type NodeFailure } from '../core/node-call.ts'
+import { type ClusterView, isRelease5, type Layout, type NodeFailure } from '../core/node-call.ts'
 import { describeFailure, errorCodeOf, faultRules } from '../core/node-faults.ts'
 import { AbandonedError } from '../core/presence.ts'
 import { actsAsItself, type EdgeRequest } from '../core/request.ts'
 import { type TimeLimits, timeLimitOf } from '../core/timing.ts'
 import { traceSync } from '../core/traced.ts'
-import type { Answer, Candidate, DialectResult, DialectTools, ShareRead } from '../layouts/dialect.ts'
+import type { Answer, Candidate, DialectResult, DialectTools } from '../layouts/dialect.ts'
 import { layoutRules } from '../layouts/layout-rules.ts'
 import { NO_MASTER, UNKNOWN_NODE } from '../layouts/v4/content.ts'
 import { dialects } from './dialects.ts'
@@ -16,7 +16,6 @@ import type { KindOf } from './kinds.ts'
 import { isBulkRead } from './routers.ts'
 
 export interface CandidateOptions extends Pick<DialectTools, 'guards' | 'pause'> {
-  readonly call: CallNode
   readonly view: ClusterView
   readonly kindOf: KindOf
   /** The time limits are for all candidates together. */
@@ -29,11 +28,12 @@ export interface CandidateOptions extends Pick<DialectTools, 'guards' | 'pause'>
  */
 export async function callCandidates(
   options: CandidateOptions,
+  calls: Pick<DialectTools, 'call' | 'read'>,
   request: EdgeRequest,
-  read?: ShareRead,
   latest = performance.now() + timeLimitOf(request, options.limits()),
 ): Promise<Answer> {
-  const { view, call, guards, pause } = options
+  const { view, guards, pause } = options
+  const { call, read } = calls
   const limits = options.limits()
   const deadline = request.kind === 'read' ? Math.min(latest, request.deadline) : latest
   let first: NodeFailure | undefined
@@ -61,7 +61,7 @@ export async function callCandidates(
     try {
       result = await askCandidate(request, candidate, view, tools)
     } catch (error) {
-      if (isWithOthers(error, request, candidate, options)) return callCandidates(options, request, read, latest)
+      if (isWithOthers(error, request, candidate, options)) return callCandidates(options, calls, request, latest)
       throw error
     }
     if (result.ok) {

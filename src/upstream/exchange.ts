@@ -2,7 +2,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
-import type { NodeResult } from '../core/node-call.ts'
+import type { NodeResponse, NodeResult } from '../core/node-call.ts'
+import type { Mutable } from '../core/values.ts'
 import { BodyCollector } from './body-collector.ts'
 import { ExchangeError } from './call.ts'
 import {
@@ -128,8 +129,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #succeed({ status, type, length, personal, age }: ResponseHead, body: Buffer | Readable): void {
     if (this.#isSettled) return
     this.#isSettled = true
-    const optional = { ...(length !== undefined && { length }), ...(personal && { personal }), ...(age > 0 && { age }) }
-    this.#settle({ ok: true, response: { node: this.#node, status, type, ...optional, body } })
+    const response: Mutable<NodeResponse> = { node: this.#node, status, type, body }
+    if (length !== undefined) response.length = length
+    if (personal) response.personal = true
+    if (age > 0) response.age = age
+    this.#settle({ ok: true, response })
   }
 
   #fail(failure: CallFailure): void {

@@ -10,6 +10,7 @@ import { type CandidateOptions, callCandidates, errorOf } from './candidates.ts'
 import { withoutClusterKey } from './cluster-key.ts'
 
 interface ForwardOptions extends CandidateOptions {
+  readonly call: CallNode
   /** How the calls of a request are sent that may be answered from stored responses. Absent: all are sent. */
   readonly share?: (request: EdgeRequest) => SharedCalls | undefined
   /** Receives each response to a request for the list of nodes. */
@@ -49,7 +50,7 @@ export function forward(options: ForwardOptions): Handler {
           if (noted) note(noted, one, result)
           return result
         })
-      const { response, translated } = await callCandidates({ ...options, call }, request, read)
+      const { response, translated } = await callCandidates(options, { call, read }, request)
       const { endpoint, caller } = request
       if (response !== undefined && endpoint.listsNodes !== undefined) options.onNodeList?.(request, response)
       // An answer to a call with the caller's own token shows that the node accepts the token.

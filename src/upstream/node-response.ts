@@ -32,8 +32,9 @@ const V3_CHALLENGE = 'Basic realm="OSSEC API"'
 
 /** `personal`: it sets a cookie or repeats credentials. `age`: 0 if it comes from the node itself. */
 export interface ResponseHead
-  extends Pick<NodeResponse, 'status' | 'type' | 'length'>,
+  extends Pick<NodeResponse, 'status' | 'type'>,
     Required<Pick<NodeResponse, 'personal' | 'age'>> {
+  readonly length: number | undefined
   /** Whether the body is a raw file that is streamed to the client. */
   readonly isStreamed: boolean
 }
@@ -72,7 +73,7 @@ export function parseResponseHead(
   return {
     status,
     type,
-    ...(length !== undefined && { length }),
+    length,
     isStreamed,
     personal,
     age: age === undefined ? 0 : parseAge(age),

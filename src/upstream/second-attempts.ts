@@ -5,6 +5,7 @@
  */
 import { Cancellation } from '../core/cancellation.ts'
 import type { NodeResult } from '../core/node-call.ts'
+import { copyWith } from '../core/values.ts'
 import type { Send, UpstreamCall } from './call.ts'
 import type { ClusterSettings } from './options.ts'
 
@@ -54,7 +55,7 @@ async function sendTwiceIfLate(
     const onSlot = (usualTime: number) => {
       timer ??= setTimeout(() => onLate(), Math.max(MIN_LATE_MS, SECOND_ATTEMPT_FACTOR * usualTime))
     }
-    const first = next({ onSlot, ...call, signal: one.signal })
+    const first = next(copyWith(call, { signal: one.signal, onSlot }))
     // Not Promise.race, which makes three promises more.
     const early = await new Promise<NodeResult | undefined>((resolve, reject) => {
       onLate = () => resolve(undefined)
@@ -65,7 +66,7 @@ async function sendTwiceIfLate(
     // Clients do not wait longer than for the first attempt.
     const left = timeout === undefined ? {} : { timeout: timeout - (clock() - start) }
     other = new Cancellation()
-    const second = next({ ...call, ...left, signal: other.signal })
+    const second = next(copyWith(call, { ...left, signal: other.signal }))
     // A second attempt that was held back, or has failed, shows nothing about the first one.
     const result = await Promise.race([first, second.then((each) => (each.ok ? each : first))])
     if (result.ok || result.fault === 'timeout') return result

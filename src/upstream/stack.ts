@@ -3,6 +3,7 @@
  * next one, and returns what sends a call through both.
  */
 import type { NodeCall, NodeFailure } from '../core/node-call.ts'
+import { copyWith } from '../core/values.ts'
 import { layoutRules } from '../layouts/layout-rules.ts'
 import { attempt, retryOnce } from './attempts.ts'
 import { notSent, type Send } from './call.ts'
@@ -30,7 +31,7 @@ const limitPassedOn =
   (next) =>
   (call) => {
     const { passedOnTo } = call
-    return passedOnTo === undefined ? next(call) : passedOn.send({ ...call, passedOnTo }, next)
+    return passedOnTo === undefined ? next(call) : passedOn.send(copyWith(call, { passedOnTo }), next)
   }
 
 /** Each second, a node of unknown layout is asked again. */

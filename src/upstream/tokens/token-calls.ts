@@ -3,6 +3,7 @@
  * the node did nothing, so the call is sent once more with a new token, also if it is a write.
  */
 import type { NodeCall, NodeFailure, NodeResult } from '../../core/node-call.ts'
+import { copyWith } from '../../core/values.ts'
 import { ANONYMOUS, notSent } from '../call.ts'
 import type { Account, AccountOf, LoginFailure, LoginResult } from './login.ts'
 import type { Patience } from './login-turns.ts'
@@ -43,7 +44,7 @@ export class TokenCalls {
   async call(call: NodeCall): Promise<NodeResult> {
     const { token } = call
     if (token !== undefined) {
-      return this.#options.send({ ...call, authorization: { header: () => token.header(), isRenewable: false } })
+      return this.#options.send(copyWith(call, { authorization: { header: () => token.header(), isRenewable: false } }))
     }
     const account = this.#options.accountOf(call)
     if (account === undefined) return this.#sendWithAnyToken(call)
@@ -69,7 +70,7 @@ export class TokenCalls {
   async #sendWithAnyToken(call: NodeCall): Promise<NodeResult> {
     const token = call.anyToken && this.#cache.atHand()
     const authorization = token ? { header: () => token.header(), isRenewable: true } : ANONYMOUS
-    const result = await this.#options.send({ ...call, authorization })
+    const result = await this.#options.send(copyWith(call, { authorization }))
     if (token && isRefused(result)) this.#cache.atHand(token)
     return result
   }
