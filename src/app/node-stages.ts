@@ -52,12 +52,11 @@ export function buildNodeStages(
     }),
     multiNode: (read, forwardOne) => {
       const handlers = createMultiNodeHandlers(base, { read, view, forwardOne, isDistributing, limits })
-      const current = () => handlers[kindOf(view).name]
       return {
-        forwardToOwner: (request) => current().forwardToOwner(request),
-        joinCollections: (request) => current().joinCollections(request),
-        joinVerdicts: (request) => current().joinVerdicts(request),
-        joinWrites: (request) => current().joinWrites(request),
+        forwardToOwner: (request) => handlers[kindOf(view).name].forwardToOwner(request),
+        joinCollections: (request) => handlers[kindOf(view).name].joinCollections(request),
+        joinVerdicts: (request) => handlers[kindOf(view).name].joinVerdicts(request),
+        joinWrites: (request) => handlers[kindOf(view).name].joinWrites(request),
       }
     },
   }

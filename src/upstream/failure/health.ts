@@ -1,5 +1,5 @@
 /** What the ends of calls show about one node, and when it is ejected for it (`ejection.ts`). */
-import type { NodeCall, NodeResponse } from '../../core/node-call.ts'
+import type { NodeCall } from '../../core/node-call.ts'
 import { faultRules } from '../../core/node-faults.ts'
 import type { LayoutRules } from '../../layouts/layout-rules.ts'
 import type { CallEnd, UpstreamCall } from '../call.ts'
@@ -85,8 +85,10 @@ export class NodeHealth {
 
   /** Records what the end of a call shows that took `elapsed` milliseconds on the node, and returns it. */
   record(call: UpstreamCall, end: CallEnd, elapsed: number): HealthSignal {
-    const signal = end.response && this.#showsHang(end.response) ? 'hang' : signalOf(call, end.failure, elapsed)
-    this.#contact = contactAfter(this.#contact, signal, end, this.#options.clock())
+    const { rules, node, clock } = this.#options
+    const showsHang = end.response !== undefined && rules().showsProblems && problemOf(end.response, node) === 'hanging'
+    const signal = showsHang ? 'hang' : signalOf(call, end.failure, elapsed)
+    this.#contact = contactAfter(this.#contact, signal, end, clock())
     const failure = end.failure?.fault !== 'cancelled' ? end.failure : signal === 'failure' ? SLOW : undefined
     const shown = signal === 'hang' ? HANGS : failure
     // The reads that end because the node is silent show no more than that.
@@ -120,11 +122,6 @@ export class NodeHealth {
   retire(): void {
     this.silence.retire()
     this.ejection.retire()
-  }
-
-  #showsHang(response: NodeResponse): boolean {
-    const { rules, node } = this.#options
-    return rules().showsProblems && problemOf(response, node) === 'hanging'
   }
 
   #noteSign(signal: Exclude<HealthSignal, 'success'>, call: UpstreamCall): void {
