@@ -9,6 +9,7 @@ import type { AcquireWriteLock } from '../cache/stores/contract.ts'
 import { createMemoryStore, type MemoryStore } from '../cache/stores/memory-store.ts'
 import { createRedisStore, type RedisStore } from '../cache/stores/redis-store.ts'
 import type { ReloadableConfig } from '../config/reloadable.ts'
+import { cacheGroups } from '../config/schema.ts'
 import type { CacheStoreState } from '../core/cache.ts'
 import type { ResolveUrl } from '../http/resolve-url.ts'
 import { rulesOfSetting } from '../layouts/layout-rules.ts'
@@ -124,6 +125,7 @@ function createStore({
   if (shared === undefined) return createMemoryStore({ bytes: localBytes })
   return createRedisStore({
     replica: shared.replica,
+    groups: cacheGroups,
     localBytes: initial.cache.enabled ? localBytes : () => 0,
     ...(encryptionKey && { encryptionKey }),
     writesWithoutRedis: derive((config) => config.cache.writesWithoutRedis),

@@ -59,8 +59,6 @@ export const redisKeys = {
   /** One of the parts of a value that is too large for one entry. */
   part: (name: string) => `edge:p:${name}`,
   lock: (name: string) => `edge:l:${name}`,
-  /** Set of the cache groups that have an index. */
-  groups: 'edge:i',
   /** Sorted set of keys by expiry, hash of rows, hash of hit counts. */
   index: (group: string): [string, string, string] => [
     `edge:i:{${group}}`,

@@ -72,8 +72,7 @@ function keysOf(error: unknown): readonly string[] {
 }
 
 /** Returns a command that fails if the key does not have the type that the edge writes. Most values are texts. */
-function probeOf(key: string): 'GET' | 'HGET' | 'SMEMBERS' | 'ZCARD' {
-  if (key === redisKeys.groups) return 'SMEMBERS'
+function probeOf(key: string): 'GET' | 'HGET' | 'ZCARD' {
   if (HASHES.includes(key) || /^edge:i:.*\}:(rows|hits)$/.test(key)) return 'HGET'
   return SORTED_SETS.includes(key) || key.startsWith('edge:i:') ? 'ZCARD' : 'GET'
 }

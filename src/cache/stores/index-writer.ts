@@ -1,6 +1,5 @@
 /** Adds rows to the index in Redis, those of one group and one turn of the event loop with one command. */
 
-import { LRUCache } from 'lru-cache'
 import { redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
 import { NOW, script } from '../../replicas/scripts.ts'
@@ -39,8 +38,6 @@ return 1`,
 )
 
 const ROWS_PER_COMMAND = 64
-/** Something else may remove the set of groups. */
-const GROUP_INTERVAL_MS = 1000
 
 /** `left`: milliseconds until the row expires. */
 type NewRow = readonly [key: string, row: Buffer, left: number]
@@ -55,19 +52,13 @@ export class IndexWriter {
   readonly #replica: RedisReplica
   /** The batches to which rows of this turn are added, by group. */
   readonly #unsent = new Map<string, RowsBatch>()
-  /** When each group was added, by generation and name. */
-  readonly #groupsAddedAt = new LRUCache<string, number>({ max: 100 })
 
   constructor(replica: RedisReplica) {
     this.#replica = replica
   }
 
   /** Resolves when Redis has the row, or after the time limit of the command. */
-  add(generation: string, group: string, row: NewRow): Promise<unknown> {
-    return Promise.all([this.#addGroup(generation, group), this.#addRow(group, row)])
-  }
-
-  #addRow(group: string, row: NewRow): Promise<unknown> {
+  add(group: string, row: NewRow): Promise<unknown> {
     let batch = this.#unsent.get(group)
     if (batch === undefined || batch.rows.length === ROWS_PER_COMMAND) {
       const { bodies, times, turnEnd } = this.#replica
@@ -81,16 +72,5 @@ export class IndexWriter {
     }
     batch.rows.push(row)
     return batch.written
-  }
-
-  /** Not for each response: the set of groups hardly ever changes. A new generation has none. */
-  async #addGroup(generation: string, group: string): Promise<void> {
-    const { bodies, times, elapsed } = this.#replica
-    const name = `${generation} ${group}`
-    const now = elapsed()
-    if (now - (this.#groupsAddedAt.get(name) ?? Number.NEGATIVE_INFINITY) < GROUP_INTERVAL_MS) return
-    this.#groupsAddedAt.set(name, now)
-    const reply = await bodies.send(times.bulkTimeout, (client) => client.sadd(redisKeys.groups, group))
-    if (!reply.ok) this.#groupsAddedAt.delete(name)
   }
 }

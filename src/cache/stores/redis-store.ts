@@ -24,6 +24,8 @@ import { ResponseIndex } from './response-index.ts'
 
 export interface RedisStoreOptions {
   readonly replica: RedisReplica
+  /** The names of all cache groups. */
+  readonly groups: readonly string[]
   /** Size of the local tier in bytes; 0 disables it. */
   readonly localBytes: () => number
   /** Encrypts entries and index rows. Without it, they have a check against damage only. */
@@ -70,7 +72,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     this.#entries = new RedisEntries({ replica, codec, onEvent })
     this.#lookups = new RedisLookups({ replica, epochs: this.#epochs, entries: this.#entries })
     this.parts = this.#entries.parts
-    this.#index = new ResponseIndex({ replica, codec, epochs: this.#epochs })
+    this.#index = new ResponseIndex({ replica, codec, epochs: this.#epochs, groups: [...options.groups].sort() })
     this.#fetchLocks = new Locks(replica, replica.bodies)
     this.#writeLocks = new Locks(replica, replica.commands)
     const acknowledgements = new Acknowledgements()

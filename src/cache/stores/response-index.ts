@@ -33,6 +33,8 @@ interface ResponseIndexOptions {
   readonly replica: RedisReplica
   readonly codec: EntryCodec
   readonly epochs: EpochReader
+  /** The names of all cache groups. */
+  readonly groups: readonly string[]
 }
 
 const HITS_PER_COMMAND = 64
@@ -69,7 +71,7 @@ export class ResponseIndex {
     // The field names of version 0.1.0: replicas of both versions share the index.
     const head = { listed: info, generation, epochs, whole: lifetime, size, cost }
     const row = codec.encodeHead(`row:${key}`, head)
-    await this.#writer.add(generation, info.group, [key, row, left])
+    await this.#writer.add(info.group, [key, row, left])
   }
 
   countHit(key: string, entry: LocalEntry): void {
@@ -110,20 +112,20 @@ export class ResponseIndex {
 
   async #list(group?: string, onProgress?: (entries: readonly IndexEntry[]) => void): Promise<readonly IndexEntry[]> {
     const reader = await this.#reader()
-    return reader?.list(await this.#groups(group), this.#remembered, onProgress) ?? []
+    return reader?.list(this.#groups(group), this.#remembered, onProgress) ?? []
   }
 
   async count(): Promise<ReadonlyMap<string, number>> {
-    return countRows(this.#options.replica, await this.#groups())
+    return countRows(this.#options.replica, this.#groups())
   }
 
   async page(window: IndexWindow): Promise<IndexPage> {
     const reader = await this.#reader()
-    return reader?.page(window, await this.#groups(window.group)) ?? { rows: [], total: 0 }
+    return reader?.page(window, this.#groups(window.group)) ?? { rows: [], total: 0 }
   }
 
   async find(key: string): Promise<IndexEntry | undefined> {
-    return (await this.#reader())?.find(key, await this.#groups())
+    return (await this.#reader())?.find(key, this.#groups())
   }
 
   /** Undefined: Redis is unreachable. */
@@ -135,7 +137,7 @@ export class ResponseIndex {
 
   /** Removes the rows of some keys, or all rows of a group. Without a group, of every group. */
   async remove({ group, keys }: Pick<PurgeScope, 'group' | 'keys'>): Promise<void> {
-    await Promise.all((await this.#groups(group)).map((each) => this.#removeFrom(each, keys)))
+    await Promise.all(this.#groups(group).map((each) => this.#removeFrom(each, keys)))
   }
 
   async #removeFrom(group: string, keys: readonly string[] | undefined): Promise<void> {
@@ -152,10 +154,7 @@ export class ResponseIndex {
     this.#remembered.discard()
   }
 
-  async #groups(only?: string): Promise<readonly string[]> {
-    if (only !== undefined) return [only]
-    const { bodies, times } = this.#options.replica
-    const reply = await bodies.send(times.bulkTimeout, (client) => client.smembers(redisKeys.groups))
-    return reply.ok ? reply.value.sort() : []
+  #groups(only?: string): readonly string[] {
+    return only === undefined ? this.#options.groups : [only]
   }
 }

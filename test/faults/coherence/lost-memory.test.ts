@@ -74,7 +74,7 @@ t.test('when Redis loses its data, no replica serves what a write has changed', 
     replica.heartbeat.onBeat(() => {
       beats += 1
     })
-    const patient = createRedisStore({ replica, localBytes: () => 0 })
+    const patient = createRedisStore({ replica, groups: [], localBytes: () => 0 })
     await replica.start()
     t.teardown(async () => {
       await patient.close()

@@ -22,7 +22,6 @@ const keys: Readonly<Record<keyof typeof redisKeys, readonly (readonly [key: str
   entry: [[redisKeys.entry('x'), 'string']],
   part: [[redisKeys.part('x'), 'string']],
   lock: [[redisKeys.lock('x'), 'string']],
-  groups: [[redisKeys.groups, 'set']],
   index: redisKeys.index('x').map((key, at) => [key, at === 0 ? 'zset' : 'hash']),
   access: [
     [access('revoked'), 'zset'],

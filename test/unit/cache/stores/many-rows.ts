@@ -21,7 +21,6 @@ export async function writeRows(redis: RedisServer, store: Store, count: number)
   const [byEnd, rows, hits] = redisKeys.index(GROUP)
   const ends = Date.now() + LIFETIME_MS - count
   const socket = connect(redis.port, '127.0.0.1')
-  socket.write(command('SADD', redisKeys.groups, GROUP))
   for (let from = 0; from < count; from += BATCH) {
     const some = Array.from({ length: Math.min(BATCH, count - from) }, (_, at) => {
       const id = String(from + at).padStart(6, '0')

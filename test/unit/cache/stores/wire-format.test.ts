@@ -25,7 +25,6 @@ t.test('an entry that version 0.1.0 wrote is a miss, and its index row is read',
   t.strictSame(events, [])
 
   const row = { listed: LISTED, generation, epochs, whole: 30_000, size: 4, cost: 7 }
-  await client.sadd('edge:i', 'agents')
   await client.zadd('edge:i:{agents}', Date.now() + 29_000, 'old')
   await client.hset('edge:i:{agents}:rows', 'old', codec.encodeHead('row:old', row))
   t.match(await store.list('agents'), [{ ...LISTED, key: 'old', size: 4, fetchTime: 7 }])
