@@ -1,17 +1,18 @@
-/** Checks of an endpoint that a schema cannot express: mandatory names, limits, folders, prefixes, required companions. */
+/** Checks the values of a request: each by itself, mandatory names, limits, folders, prefixes, required companions. */
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Body, Endpoint, Param, PrefixSetting } from '../contracts/endpoint.ts'
 import { describedBody } from '../core/endpoint-names.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Values } from './parameters.ts'
-import { badValue, type Described } from './validation.ts'
+import { badValue, checkValues, type Described } from './validation.ts'
 
 export type Prefixes = Readonly<Record<PrefixSetting, readonly string[]>>
 
 type CheckParam = (param: Param, value: string, name: string, query: Values) => EdgeError | undefined
 
 /**
- * Returns a function that throws an EdgeError for a request that passes the schemas and is invalid all the same. `prefixes`:
- * the values that a parameter with `startsWith` may begin with; `type`: of the body; `body`: absent if it is not read yet.
+ * Returns a function that throws an EdgeError for a request with an invalid value. `prefixes`: the values that a parameter with
+ * `startsWith` may begin with. `headers`: of a body; `body`: absent if it is not read yet.
  */
 export function createChecks(prefixes: () => Prefixes) {
   const checkPrefix: CheckParam = (param, value, name) => {
@@ -20,8 +21,11 @@ export function createChecks(prefixes: () => Prefixes) {
     return fits && !value.split(/[/\\]/).includes('..') ? undefined : badValue(param.kind, name)
   }
   const checks: readonly CheckParam[] = [checkCompanion, checkPattern, checkPrefix, checkPageLimit]
-  return (endpoint: Endpoint, query: Values, type: string | undefined, body?: Values): void => {
+  return (endpoint: Endpoint, params: Values, query: Values, headers?: IncomingHttpHeaders, body?: Values): void => {
     const described = describedBody(endpoint)
+    checkValues(endpoint.params, params, true)
+    if (body !== undefined && described?.kind === 'fields') checkValues(described.fields, body, false)
+    checkValues(endpoint.query, query, endpoint.contract === 'v3' && !endpoint.strictQuery)
     const missing = missingName(endpoint.query, query) ?? (described && body && missingField(described, body))
     if (missing !== undefined) throw missing
     if (endpoint.oneOf !== undefined) checkOneOf(endpoint.oneOf, query)
@@ -33,7 +37,7 @@ export function createChecks(prefixes: () => Prefixes) {
         if (error !== undefined) throw error
       }
     }
-    if (described?.kind === 'upload') checkKindOfFile(described, query, type)
+    if (described?.kind === 'upload') checkKindOfFile(described, query, headers?.['content-type'])
   }
 }
 

@@ -1,4 +1,4 @@
-/** Reads without a request: of a URL, or of a record with values, by the routes, validators and checks of a contract. */
+/** Reads without a request: of a URL, or of a record with values, by the routes and checks of a contract. */
 
 import { randomUUID } from 'node:crypto'
 import type { ReadEndpoint } from '../contracts/endpoint.ts'
@@ -12,7 +12,7 @@ import { NO_FLAGS, type Values } from './parameters.ts'
 
 /**
  * Returns the EdgeRead that a GET of this URL by this caller leads to, or throws the EdgeError that it is rejected
- * with: the same route patterns, validators and checks, without a request.
+ * with: the same route patterns and checks, without a request.
  */
 export type ResolveUrl = (url: string, caller: Caller) => EdgeRead
 

@@ -1,6 +1,5 @@
 /** The v3 contract: paths in any case, texts as values, and errors as `{error, message}` with a code for each fault. */
 
-import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contracts/endpoint.ts'
 import { describedBody } from '../core/endpoint-names.ts'
@@ -13,7 +12,6 @@ import { type HttpContract, type HttpSettings, type RouterOptions, routeFinder, 
 import { validatedUrl } from './edge-request.ts'
 import { createChecks } from './param-checks.ts'
 import { MAX_PARAMETERS, parseParameters, takeFlags, type Values } from './parameters.ts'
-import { checkSchemas } from './validation.ts'
 
 const QUERY_LIMITS = { count: MAX_PARAMETERS, tooMany: 604 } as const
 
@@ -31,16 +29,6 @@ export function v3Contract(catalogue: readonly Endpoint[]): (settings: () => Htt
 
 function createV3Contract(catalogue: readonly Endpoint[], settings: () => HttpSettings): HttpContract {
   const check = createChecks(() => settings().cluster)
-  const checkValues = (
-    endpoint: Endpoint,
-    params: Values,
-    query: Values,
-    headers?: IncomingHttpHeaders,
-    body?: Values,
-  ): void => {
-    checkSchemas(endpoint, { params, body, query })
-    check(endpoint, query, headers?.['content-type'], body)
-  }
   const isServed = ({ experimental }: Endpoint) => !experimental || settings().cluster.experimental
   return {
     catalogue,
@@ -65,8 +53,8 @@ function createV3Contract(catalogue: readonly Endpoint[], settings: () => HttpSe
     },
     parseBody: parseRequestBody,
     check: (endpoint, { params, query, body, headers }) =>
-      checkValues(endpoint, params as Values, query as Values, headers, (body ?? {}) as Values),
-    checkUrl: checkValues,
+      check(endpoint, params as Values, query as Values, headers, (body ?? {}) as Values),
+    checkUrl: check,
     validatedUrl,
     requestBody,
     errorOf: toEdgeError,

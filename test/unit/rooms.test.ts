@@ -56,7 +56,6 @@ const table: Readonly<Record<string, Room>> = {
       '@fastify/cors',
       '@fastify/jwt',
       '@fastify/rate-limit',
-      'ajv',
       'find-my-way',
       'saxes',
     ],

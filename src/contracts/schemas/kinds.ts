@@ -8,7 +8,7 @@
 import written from './kinds.json' with { type: 'json' }
 
 export interface ValueKind {
-  /** A JSON Schema pattern, anchored at both ends. Absent: every value is valid (flags). */
+  /** A regular expression with the flag `u`, anchored at both ends. Absent: every value is valid (flags). */
   readonly pattern?: string
   readonly maxLength: number
   /** A grammar that a pattern cannot express, checked by name. */
