@@ -8,7 +8,6 @@ import type { JoinEvent } from '../core/events.ts'
 import type { ClusterView } from '../core/node-call.ts'
 import type { Caller, EdgeRead, Handler, RequestClient } from '../core/request.ts'
 import { type Deadline, startDeadline, systemClock, type TimeLimits, timeLimitOf } from '../core/timing.ts'
-import { copyWith } from '../core/values.ts'
 import type { AgentOwners } from './agent-owners.ts'
 import { type FetchNodePart, receivePart } from './node-part.ts'
 import { NodeReport } from './node-report.ts'
@@ -47,12 +46,12 @@ export interface JoinedRead {
 }
 
 export function startJoinedRead(joined: EdgeRead, ports: JoinCollectionsPorts): JoinedRead {
-  const request: EdgeRead = copyWith(joined, { extent: 'whole', effort: 'bounded' } as const)
+  const request: EdgeRead = { ...joined, extent: 'whole', effort: 'bounded' }
   const fanOut = startFanOut(request, timeLimitOf(joined, ports.limits()))
   const nodes = ports.view.nodes().map(({ name }) => name)
   const report = new NodeReport(nodes, fanOut.startedAt)
   const fetchAndRecord: FetchNodePart = async (node, part, deadline = fanOut.deadline) => {
-    const received = await receivePart(ports.read, copyWith(part, { client: fanOut, deadline }), request.client)
+    const received = await receivePart(ports.read, { ...part, client: fanOut, deadline }, request.client)
     if (received.ok) report.addPart(node, received)
     return received
   }

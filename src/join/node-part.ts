@@ -12,7 +12,6 @@ import { EdgeError, type ErrorCode } from '../core/errors.ts'
 import { cachedOf, nodeOriginOf, partsOf } from '../core/origins.ts'
 import type { EdgeRead, EdgeRequest, Handler, RequestClient } from '../core/request.ts'
 import type { EdgeResponse, EnvelopeResponse, RowRanges } from '../core/response.ts'
-import { copyWith } from '../core/values.ts'
 import { proxyErrorOf, throwIfAbandoned } from './proxy-errors.ts'
 
 export interface ReceivedPart {
@@ -186,7 +185,7 @@ function expectFullPage(page: Rows, offset: number, limit: number): Rows {
 
 function requestPage(request: EdgeRead, offset: number, limit: number): EdgeRead {
   const query = { ...request.query, limit: String(limit), ...(offset > 0 && { offset: String(offset) }) }
-  return copyWith(request, { query })
+  return { ...request, query }
 }
 
 /** Rounds up to one of two page sizes, so that different pages of a collection share cached parts. */

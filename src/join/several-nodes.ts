@@ -11,7 +11,6 @@ import { parseBodyInTurns } from '../core/envelope.ts'
 import type { EdgeRead } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { traceAsync } from '../core/traced.ts'
-import { copyWith } from '../core/values.ts'
 import { type JoinedRead, omitParameters, pageWindowOf } from './joined-read.ts'
 import { createPartError, readNodeRows, roundUpLimit } from './node-part.ts'
 import { mergeCollection, respondWithFirstError } from './rules/collection.ts'
@@ -46,7 +45,7 @@ function createPartRequest(
 ): EdgeRead {
   const { node_ids: _, ...params } = request.params
   const priority = ofNode.priority ?? request.priority
-  return copyWith(request, { endpoint: ofNode, priority, params: { ...params, node_id: node }, query })
+  return { ...request, endpoint: ofNode, priority, params: { ...params, node_id: node }, query }
 }
 
 /** For endpoints that return a collection on each node: merges their pages. */

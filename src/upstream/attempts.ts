@@ -47,7 +47,7 @@ export const retryOnce =
 async function sendInSpan(call: UpstreamCall, trace: Trace, next: Send): Promise<NodeResult> {
   const { method, node, resend } = call
   const span = trace.startCallSpan({ method, route: routeOf(call), node, ...(resend !== undefined && { resend }) })
-  const result = await next(copyWith(call, { trace: span }))
+  const result = await next({ ...call, trace: span })
   if (!result.ok) {
     span.end({ fault: result.fault })
     return result
