@@ -16,7 +16,7 @@ export interface Rows extends RowRanges {
   readonly known: { agentIds?: readonly string[] }
 }
 
-export type RowsResult = { readonly ok: true; readonly rows: Rows } | { readonly ok: false; readonly reason: string }
+type RowsResult = { readonly ok: true; readonly rows: Rows } | { readonly ok: false; readonly reason: string }
 
 /** There are fewer or more rows than expected, or one of the wrong type. */
 export class UnreadableRowsError extends Error {

@@ -115,15 +115,10 @@ export function envelopeOf<From extends Origin>(
 
 /** Parses a response whose envelope was checked when it came in. */
 export function parseEnvelope(response: EdgeResponse): EnvelopeContents {
-  return response.kind === 'file' ? { error: 0 } : parseBody(response.body)
+  return response.kind === 'file' ? { error: 0 } : contentsOf(JSON.parse(response.body.toString()))
 }
 
-/** Parses a body whose envelope was checked when it came in. */
-export function parseBody(body: Buffer): EnvelopeContents {
-  return contentsOf(JSON.parse(body.toString()))
-}
-
-/** As `parseBody`, in turns of the event loop. */
+/** The same of a body, in turns of the event loop. */
 export async function parseBodyInTurns(body: Buffer): Promise<EnvelopeContents> {
   return contentsOf((await parseInTurns(body)) as Readonly<Record<string, unknown>>)
 }

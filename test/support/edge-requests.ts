@@ -7,7 +7,7 @@ import { type Config, schema } from '../../src/config/schema.ts'
 import { parseValues, validate } from '../../src/config/validate.ts'
 import type { Endpoint, ReadEndpoint, WriteEndpoint, WriteMethod } from '../../src/contracts/endpoint.ts'
 import { catalogue } from '../../src/contracts/index.ts'
-import { parseBody } from '../../src/core/envelope.ts'
+import { parseEnvelope } from '../../src/core/envelope.ts'
 import type { NodeReads } from '../../src/core/node-call.ts'
 import { cachedOf, NO_PARTS } from '../../src/core/origins.ts'
 import {
@@ -83,7 +83,8 @@ export function fields(values: Readonly<Record<string, unknown>>): Pick<EdgeWrit
 
 /** A response of a node. */
 export function nodeResponse(body: Buffer, status = 200): EnvelopeResponse<NodeOrigin> {
-  return { kind: 'envelope', status, body, errorNumber: parseBody(body).error, origin: OF_NODE }
+  const response = { kind: 'envelope', status, body, errorNumber: 0, origin: OF_NODE } as const
+  return { ...response, errorNumber: parseEnvelope(response).error }
 }
 
 export function jsonResponse(value: unknown, status = 200): EnvelopeResponse<NodeOrigin> {
