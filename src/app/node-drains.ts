@@ -52,7 +52,7 @@ export function createNodeDrains(
 
 function parseDrainDuration(text: string): number {
   const { validate, parse, description } = durationFormat
-  const duration = validate(text) ? Number(parse?.(text, '')) : 0
+  const duration = validate(text) ? parse(text) : 0
   if (duration >= MIN_DURATION_MS) return duration
   throw new EdgeError(604, `. for must be ${description}, at least 1s and at most 24 days`)
 }

@@ -1,4 +1,5 @@
 /** `manager-edge config print`: the effective settings and where each of them comes from. Secrets are masked. */
+import { formats } from '../config/formats.ts'
 import { schema } from '../config/schema.ts'
 import { formatPath, getIn, listLeaves, type Path, type SchemaNode, schemaAt } from '../config/tree.ts'
 import { redactUserInfo } from '../config/validate.ts'
@@ -57,28 +58,13 @@ function shownValue(node: SchemaNode, value: unknown): unknown {
     return Object.fromEntries(members.map(([key, member]) => [key, shownValue(schemaAt(node, [key]) ?? {}, member)]))
   }
   if (typeof value === 'string') return redactUserInfo(value)
-  const units = typeof value === 'number' ? unitsOf[node.format ?? ''] : undefined
-  return units === undefined ? value : withUnit(Number(value), units)
+  const { units } = formats[node.format ?? ''] ?? {}
+  return typeof value === 'number' && units !== undefined ? withUnit(value, units) : value
 }
 
-type Units = readonly (readonly [number, string])[]
-
-const DURATIONS: Units = [
-  [3_600_000, 'h'],
-  [60_000, 'm'],
-  [1000, 's'],
-  [1, 'ms'],
-]
-const SIZES: Units = [
-  [1024 ** 3, 'GiB'],
-  [1024 ** 2, 'MiB'],
-  [1024, 'KiB'],
-  [1, 'B'],
-]
-const unitsOf: Readonly<Record<string, Units>> = { duration: DURATIONS, delay: DURATIONS, size: SIZES }
-
-function withUnit(value: number, units: Units): string {
-  if (value === 0) return `0${units === SIZES ? 'B' : 's'}`
-  const [size, unit] = units.find(([each]) => value % each === 0) ?? [1, '']
+/** Returns the number with the largest unit of which it is a multiple. */
+function withUnit(value: number, units: Readonly<Record<string, number>>): string {
+  if (value === 0) return 's' in units ? '0s' : '0B'
+  const [unit = '', size = 1] = Object.entries(units).findLast(([, each]) => value % each === 0) ?? []
   return `${value / size}${unit}`
 }

@@ -1,7 +1,7 @@
 /** Formats of settings that are written as text: which texts are valid, and which value each text gives. */
 import { isIP, isIPv4 } from 'node:net'
 import { join, resolve } from 'node:path'
-import { parseAddressRange } from '../core/values.ts'
+import { ownEntry, parseAddressRange } from '../core/values.ts'
 
 interface Format {
   /** Follows "must be" in a message. */
@@ -10,6 +10,8 @@ interface Format {
   readonly validate: (text: string) => boolean
   /** Absent: the value is the text. `base` is the folder that relative paths start from. */
   readonly parse?: (text: string, base: string) => number | string
+  /** The units of a number, in ascending order. Absent: the value has none. */
+  readonly units?: Readonly<Record<string, number>>
 }
 
 const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
@@ -18,24 +20,12 @@ const BYTES = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
 const MAX_DURATION_MS = 2 ** 31 - 1
 const MAX_SIZE_BYTES = 4 * BYTES.GiB
 
-export const durationFormat: Format = {
-  description: 'a duration such as 750ms, 30s or 2m',
-  validate: (text) => isBetween(parseDuration(text), 1, MAX_DURATION_MS),
-  parse: parseDuration,
-}
+export const durationFormat = numberWith(MILLISECONDS, 'a duration such as 750ms, 30s or 2m', 1, MAX_DURATION_MS)
 
 export const formats: Readonly<Record<string, Format>> = {
   duration: durationFormat,
-  delay: {
-    description: 'a duration such as 0s, 750ms or 5s',
-    validate: (text) => isBetween(parseDuration(text), 0, MAX_DURATION_MS),
-    parse: parseDuration,
-  },
-  size: {
-    description: 'a size such as 512B, 16KiB or 64MiB',
-    validate: (text) => isBetween(parseSize(text), 1, MAX_SIZE_BYTES),
-    parse: parseSize,
-  },
+  delay: numberWith(MILLISECONDS, 'a duration such as 0s, 750ms or 5s', 0, MAX_DURATION_MS),
+  size: numberWith(BYTES, 'a size such as 512B, 16KiB or 64MiB', 1, MAX_SIZE_BYTES),
   path: {
     description: 'the name of a file',
     validate: (text) => !text.includes('\0'),
@@ -79,18 +69,14 @@ export const formats: Readonly<Record<string, Format>> = {
   },
 }
 
-function parseDuration(text: string): number {
-  const [, digits, unit] = /^(\d{1,12})(ms|s|m|h)$/.exec(text) ?? []
-  return digits === undefined ? Number.NaN : Number(digits) * MILLISECONDS[unit as keyof typeof MILLISECONDS]
-}
-
-function parseSize(text: string): number {
-  const [, digits, unit] = /^(\d{1,12})(B|KiB|MiB|GiB)$/.exec(text) ?? []
-  return digits === undefined ? Number.NaN : Number(digits) * BYTES[unit as keyof typeof BYTES]
-}
-
-function isBetween(value: number, min: number, max: number): boolean {
-  return value >= min && value <= max
+/** The format of a whole number that is followed by its unit. `min`, `max`: in the first unit. */
+function numberWith(units: Readonly<Record<string, number>>, description: string, min: number, max: number) {
+  const parse = (text: string): number => {
+    const [, digits, unit = ''] = /^(\d{1,12})([A-Za-z]+)$/.exec(text) ?? []
+    return Number(digits) * (ownEntry(units, unit) ?? Number.NaN)
+  }
+  const validate = (text: string): boolean => parse(text) >= min && parse(text) <= max
+  return { description, validate, parse, units } satisfies Format
 }
 
 function isHost(text: string): boolean {
