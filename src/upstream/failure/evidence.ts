@@ -11,9 +11,8 @@ import type { CallFailure } from '../node-response.ts'
  */
 export type HealthSignal = 'success' | 'failure' | 'refused' | 'unreadable' | 'hang' | 'blocked' | 'none'
 
-/** Returns what a call shows that took `elapsed` milliseconds on the node. `hang` is seen in its response. */
-export function signalOf(call: NodeCall, failure: CallFailure | undefined, elapsed: number): HealthSignal {
-  if (failure === undefined) return 'success'
+/** Returns what the failure of a call shows that took `elapsed` milliseconds on the node. */
+export function signalOf(call: NodeCall, failure: CallFailure, elapsed: number): HealthSignal {
   // A call that hangs because of another node shows nothing about this one.
   if (mayWaitForOther(call) && (failure.fault === 'timeout' || failure.fault === 'cancelled')) return 'none'
   if (failure.refused) return 'refused'

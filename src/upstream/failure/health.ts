@@ -87,7 +87,8 @@ export class NodeHealth {
   record(call: UpstreamCall, end: CallEnd, elapsed: number): HealthSignal {
     const { rules, node, clock } = this.#options
     const showsHang = end.response !== undefined && rules().showsProblems && problemOf(end.response, node) === 'hanging'
-    const signal = showsHang ? 'hang' : signalOf(call, end.failure, elapsed)
+    const ofResponse = showsHang ? 'hang' : 'success'
+    const signal = end.failure === undefined ? ofResponse : signalOf(call, end.failure, elapsed)
     this.#contact = contactAfter(this.#contact, signal, end, clock())
     const failure = end.failure?.fault !== 'cancelled' ? end.failure : signal === 'failure' ? SLOW : undefined
     const shown = signal === 'hang' ? HANGS : failure

@@ -6,6 +6,7 @@
  */
 import type { NodeCall, NodeFailure, NodeInfo, NodeResult } from '../../core/node-call.ts'
 import { Semaphore } from '../../core/semaphore.ts'
+import { copyWith } from '../../core/values.ts'
 import { ABANDONED } from '../abandoned-calls.ts'
 import { notSent, type Send, takeSlot } from '../call.ts'
 import { passedOnToDrained } from '../drains.ts'
@@ -79,7 +80,7 @@ export class PassedOnCalls {
   async #sendProbing(probed: Probes, call: PassedOnCall, next: Send): Promise<NodeResult> {
     let result: NodeResult
     try {
-      result = await next(isLimited(call) ? { ...call, hangsAfter: this.#options.hangTimeout } : call)
+      result = await next(isLimited(call) ? copyWith(call, { hangsAfter: this.#options.hangTimeout }) : call)
     } finally {
       this.#slots.release()
     }
