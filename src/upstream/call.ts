@@ -78,6 +78,17 @@ export function streamFailureOf({ readableEnded, errored }: Readable): CallFailu
   return isAborted ? { fault, reason: 'fileNotComplete' } : { ...errored.failure, fault: 'unreadable' }
 }
 
+/**
+ * Returns a copy of a call with members that it does not have. In Node 20, a spread with such members makes an object with a
+ * hidden class of its own, which takes several times as long. A spread that replaces members is cheaper.
+ */
+export function copyWith<Call extends NodeCall, Members extends object>(
+  call: Call,
+  members: Members,
+): Omit<Call, keyof Members> & Members {
+  return Object.assign({}, call, members)
+}
+
 /** Returns the failure of a call that is not sent. */
 export function notSent({ node }: Pick<NodeCall, 'node'>, failure: CallFailure): NodeFailure {
   return { ...failure, ok: false, node, sent: false }

@@ -5,8 +5,7 @@
  */
 import { Cancellation } from '../core/cancellation.ts'
 import type { NodeResult } from '../core/node-call.ts'
-import { copyWith } from '../core/values.ts'
-import type { Send, UpstreamCall } from './call.ts'
+import { copyWith, type Send, type UpstreamCall } from './call.ts'
 import type { ClusterSettings } from './options.ts'
 
 const SECOND_ATTEMPT_FACTOR = 5

@@ -3,10 +3,9 @@
  * next one, and returns what sends a call through both.
  */
 import type { NodeCall, NodeFailure } from '../core/node-call.ts'
-import { copyWith } from '../core/values.ts'
 import { layoutRules } from '../layouts/layout-rules.ts'
 import { attempt, retryOnce } from './attempts.ts'
-import { notSent, type Send } from './call.ts'
+import { copyWith, notSent, type Send } from './call.ts'
 import { admit } from './call-in-slot.ts'
 import type { Layer, StackParts } from './layer.ts'
 import { sendLateAgain } from './second-attempts.ts'

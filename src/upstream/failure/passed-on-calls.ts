@@ -6,9 +6,8 @@
  */
 import type { NodeCall, NodeFailure, NodeInfo, NodeResult } from '../../core/node-call.ts'
 import { Semaphore } from '../../core/semaphore.ts'
-import { copyWith } from '../../core/values.ts'
 import { ABANDONED } from '../abandoned-calls.ts'
-import { notSent, type Send, takeSlot } from '../call.ts'
+import { copyWith, notSent, type Send, takeSlot } from '../call.ts'
 import { passedOnToDrained } from '../drains.ts'
 import { isTimeoutInside } from '../node-problems.ts'
 import type { ClusterSettings } from '../options.ts'

@@ -3,8 +3,7 @@
  * the node did nothing, so the call is sent once more with a new token, also if it is a write.
  */
 import type { NodeCall, NodeFailure, NodeResult } from '../../core/node-call.ts'
-import { copyWith } from '../../core/values.ts'
-import { ANONYMOUS, notSent } from '../call.ts'
+import { ANONYMOUS, copyWith, notSent } from '../call.ts'
 import type { Account, AccountOf, LoginFailure, LoginResult } from './login.ts'
 import type { Patience } from './login-turns.ts'
 import type { Token } from './token.ts'
