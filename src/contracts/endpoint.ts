@@ -134,9 +134,6 @@ export type Collection =
   | 'scaChecks'
   | 'ciscat'
 
-/** The kind of rows in a joined collection. `nodeResponses`: the whole response of each node, with its `node_name`. */
-export type RowsOf = InventoryKind | 'ciscat' | 'logs' | 'nodeResponses'
-
 /**
  * The order in which calls leave the queue of a busy node: `health`, `write`, `interactive` (a person waits), `bulk` (work for
  * later requests, and reads of clients that always have a call waiting).
@@ -291,8 +288,6 @@ export interface ResponseShape {
   readonly data: 'collection' | 'object' | 'array' | 'message' | 'affected' | 'text' | 'document' | 'items'
   /** The schema of `data`, or of each element of a collection or an array (`items/schemas.json`). */
   readonly schema: SchemaName
-  /** The kind of rows. Required for joined collections and for the per-agent reads that they are composed of. */
-  readonly rows?: RowsOf
   /** Why a success may have status 202 instead of 200. */
   readonly accepted?: string
   readonly raw?: { readonly when?: string; readonly type: 'text/xml' | 'application/xml' | 'text/plain' }

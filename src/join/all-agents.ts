@@ -10,7 +10,7 @@ import { rowsOfAgents } from '../collections/agent-ids.ts'
 import { MAX_LIMIT } from '../collections/request.ts'
 import type { Rows } from '../collections/rows.ts'
 import { sources } from '../collections/sources.ts'
-import type { Endpoint, ReadEndpoint } from '../contracts/endpoint.ts'
+import type { ReadEndpoint } from '../contracts/endpoint.ts'
 import { envelopeOf } from '../core/envelope.ts'
 import type { AllRowsOrigin, EdgeResponse } from '../core/response.ts'
 import { traceAsync } from '../core/traced.ts'
@@ -72,8 +72,9 @@ function allRowsOriginOf({ madeOf, fetchedParts }: NodeReport): AllRowsOrigin {
   return { ...madeOf, kind: 'allRows', fetchedParts }
 }
 
-function kindOf({ response: { rows } }: Endpoint, ofAgent: ReadEndpoint): AgentRowsKind {
-  const source = rows === undefined || rows === 'nodeResponses' ? undefined : sources[rows]
+function kindOf({ cache }: ReadEndpoint, ofAgent: ReadEndpoint): AgentRowsKind {
+  const rows = 'never' in cache ? undefined : cache.snapshot
+  const source = rows === undefined || rows === 'pages' ? undefined : sources[rows]
   if (source?.engine !== 'database') throw new Error(`the rows of ${ofAgent.path} are not a database table`)
   return { source, endpoint: ofAgent, isSingleObject: ofAgent.response.data === 'object' }
 }

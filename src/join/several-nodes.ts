@@ -20,9 +20,9 @@ const NODE_NAME = 'node_name'
 /** Joins one collection of several nodes, in which every item has its `node_name`. `ofNode`: the endpoint for the same data of one node. */
 export async function joinSeveralNodes(read: JoinedRead, ofNode: ReadEndpoint): Promise<EdgeResponse> {
   const nodes = requestedNodes(read)
-  return read.request.endpoint.response.rows === 'nodeResponses'
-    ? mergeResponses(read, ofNode, nodes)
-    : mergeCollections(read, ofNode, nodes)
+  return ofNode.response.data === 'collection'
+    ? mergeCollections(read, ofNode, nodes)
+    : mergeResponses(read, ofNode, nodes)
 }
 
 /** Returns the names of the requested nodes, master first. Unknown names are reported as failed nodes. */
@@ -104,8 +104,9 @@ function orderOf(sort: string | undefined, nodes: readonly string[]): NodeOrder 
   return { nodes: sorted, sort: ofNode, fieldsBeforeNode }
 }
 
-function sourceOf({ response: { rows }, path }: Endpoint, { fieldsBeforeNode, sort }: NodeOrder): Source {
-  if (rows === undefined || rows === 'nodeResponses') throw new Error(`the rows of ${path} are not a collection`)
+function sourceOf({ cache, path }: ReadEndpoint, { fieldsBeforeNode, sort }: NodeOrder): Source {
+  const rows = 'never' in cache ? undefined : cache.storedRows
+  if (rows === undefined || rows === 'none') throw new Error(`the kind of the rows of ${path} is not known`)
   // Sorted by the node alone, rows keep the order in which each node returns them.
   return fieldsBeforeNode === 0 && sort === undefined ? { engine: 'array' } : sources[rows]
 }

@@ -2,7 +2,7 @@
  * What several records share: targets (which node can answer), cache tags (which data a read depends on), and shapes of
  * responses and of request bodies.
  */
-import type { CacheGroup, CachePolicy, Field, NodeTarget, ResponseShape, RowsOf, Tag } from '../endpoint.ts'
+import type { CacheGroup, CachePolicy, Field, NodeTarget, ResponseShape, Tag } from '../endpoint.ts'
 import type { SchemaName } from '../items/index.ts'
 
 /** Agents, groups, lists, facts of the cluster. A worker forwards such a request to the master under the same path. */
@@ -67,12 +67,12 @@ export function wholeAgent(ids: string): readonly Tag[] {
 export const overAllAgents: readonly Tag[] = [...memberships, 'collection:syscollector', 'collection:ciscat', 'cluster']
 
 /** Returns the shape of a collection, `{items, totalItems}`. `schema`: of each item. */
-export function collectionOf(schema: SchemaName, rows?: RowsOf): ResponseShape {
-  return { data: 'collection', schema, ...(rows && { rows }) }
+export function collectionOf(schema: SchemaName): ResponseShape {
+  return { data: 'collection', schema }
 }
 
-export function objectOf(schema: SchemaName, rows?: RowsOf): ResponseShape {
-  return { data: 'object', schema, ...(rows && { rows }) }
+export function objectOf(schema: SchemaName): ResponseShape {
+  return { data: 'object', schema }
 }
 
 export function textOf(schema: SchemaName): ResponseShape {

@@ -133,7 +133,7 @@ export function severalNodes(one: OneNode): V3Endpoint {
     permission,
     secret,
     target: { kind: 'severalNodes', ofNode: path },
-    response: collectionOf(response.schema, response.rows ?? 'nodeResponses'),
+    response: collectionOf(response.schema),
     cache: policyOfJoined(cache),
     beyondSeed: true,
     ...(slow && { slow }),

@@ -172,7 +172,7 @@ const reads: readonly V3Endpoint[] = [
       select: failingSelect,
     },
     permission,
-    response: collectionOf('LogEntry', 'logs'),
+    response: collectionOf('LogEntry'),
     storedRows: 'logs',
   }),
   ...readTwins({

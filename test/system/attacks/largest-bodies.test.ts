@@ -332,8 +332,8 @@ const isMerged = ({ target }: Endpoint) => target.kind === 'everyNode' || target
 /** One of each kind: those of all nodes are merged by the same code. */
 const merged = new Map(
   reads.filter(isMerged).map((read) => {
-    const { rows, data } = read.response
-    return [JSON.stringify([read.target.kind, rows === 'nodeResponses', data]), read] as const
+    const isOfRows = 'cache' in read && !('never' in read.cache) && 'storedRows' in read.cache
+    return [JSON.stringify([read.target.kind, isOfRows, read.response.data]), read] as const
   }),
 )
 const ofOneNode = ['rows', 'one row', 'one text of quotes']

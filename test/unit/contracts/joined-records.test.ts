@@ -41,7 +41,7 @@ const several: ReadEndpoint = read<string>('/cluster/:node_ids/x', 's', {
   params: { node_ids: nodeIds },
   query: list,
   target: { kind: 'severalNodes', ofNode: '/cluster/:node_id/x' },
-  response: collectionOf('Agent', 'nodeResponses'),
+  response: collectionOf('Agent'),
   cache: cacheIn('cluster', 'collection:nodes', 'node:*'),
 })
 const ofAgent: ReadEndpoint = read<string>('/os/:agent_id/x', 's', {
@@ -50,8 +50,9 @@ const ofAgent: ReadEndpoint = read<string>('/os/:agent_id/x', 's', {
   query: list,
   target: agentOwner,
   translation,
-  response: collectionOf('Agent', 'os'),
+  response: collectionOf('Agent'),
   cache: cacheIn('syscollector', 'syscollector:{agent_id}', 'syscollector:*'),
+  snapshot: 'os',
 })
 const all: ReadEndpoint = read<string>('/experimental/x', 's', {
   ...common,
@@ -59,8 +60,9 @@ const all: ReadEndpoint = read<string>('/experimental/x', 's', {
   query: { ...list, agent_id: agentFilter },
   target: allAgents('/os/:agent_id/x'),
   translation,
-  response: collectionOf('Agent', 'os'),
+  response: collectionOf('Agent'),
   cache: cacheIn('syscollector', 'collection:syscollector'),
+  snapshot: 'os',
 })
 const restart: WriteEndpoint = write<string>('PUT', '/cluster/:node_id/restart', 's', {
   ...common,
@@ -118,8 +120,8 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
     /form a collection; set response to collectionOf/,
   ],
   'several nodes with unknown rows': [
-    nodes({ response: collectionOf('Agent') }),
-    /sort order of its rows is unknown; set response\.rows/,
+    [ofMaster, { ...ofNode, response: collectionOf('Agent') } as Endpoint, several],
+    /sort order of its rows is unknown; set storedRows/,
   ],
   'several nodes with a weaker permission': [
     nodes({ permission: 'b:read' }),
@@ -148,7 +150,10 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
     }),
     /invalidates parts of it but not the whole/,
   ],
-  'all agents with unknown rows': [agents({ response: collectionOf('Agent') }), /sort order of its rows is unknown/],
+  'all agents with unknown rows': [
+    agents({ cache: cacheIn('syscollector', 'collection:syscollector') }),
+    /sort order of its rows is unknown; set snapshot/,
+  ],
   'all agents without a record of one': [
     agents({ target: allAgents('/os/:agent_id/y') }),
     /is not a record of one agent; add it/,
@@ -157,7 +162,10 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
     agents({}, { target: { kind: 'master', through: 'any' } }),
     /is not a record of one agent/,
   ],
-  'all agents with other rows': [agents({ response: collectionOf('Agent', 'ports') }), /has other rows; set the same/],
+  'all agents with other rows': [
+    agents({ cache: { group: 'syscollector', tags: ['collection:syscollector'], snapshot: 'ports' } }),
+    /has other rows; set the same/,
+  ],
   'a filter that one agent lacks': [
     agents({ query: { ...list, pid: filter('numbers', 'x'), agent_id: agentFilter } }),
     /has no pid; add it to both/,
@@ -168,7 +176,7 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
   ],
   'ofAgent without a collection': [
     agents({
-      response: objectOf('Agent', 'os'),
+      response: objectOf('Agent'),
       target: { kind: 'everyNode', ofAgent: '/os/:agent_id/x' },
     }),
     /ofAgent applies to joined collections only/,
@@ -198,11 +206,7 @@ const illegal: Readonly<Record<string, readonly [readonly Endpoint[], RegExp]>> 
 t.test('correct records have no faults', async (t) => {
   t.strictSame(checkCatalogue(writes({ writeLock: 'node:{node_id}' })), [])
   t.strictSame(checkCatalogue(agents({})), [])
-  t.strictSame(
-    checkCatalogue(agents({}, { response: objectOf('Agent', 'os'), query: {} })),
-    [],
-    'one object of an agent',
-  )
+  t.strictSame(checkCatalogue(agents({}, { response: objectOf('Agent'), query: {} })), [], 'one object of an agent')
 })
 
 t.test('incorrect records are rejected, with the remedy', async (t) => {

@@ -104,7 +104,10 @@ export const checkJoinedRows: Check = (record, all) => {
   const ofAgent = target.kind === 'everyNode' ? target.ofAgent : undefined
   const part = partOf(record, all)
   return faults(
-    [joins && response.rows === undefined, 'the sort order of its rows is unknown; set response.rows'],
+    [
+      joins && (ofAgent !== undefined || part?.response.data === 'collection') && rowsOf(record) === undefined,
+      `the sort order of its rows is unknown; set ${ofAgent === undefined ? 'storedRows' : 'snapshot'}`,
+    ],
     [
       edgeOnly.length > 0 && ofAgent === undefined,
       `the edge cannot evaluate ${edgeOnly.join(', ')}; remove edgeOnly, or set ofAgent`,
@@ -118,6 +121,12 @@ export const checkJoinedRows: Check = (record, all) => {
       ? []
       : [...weakerThan(record, part), ...differingFrom(record, part)]),
   )
+}
+
+/** Returns the kind of the rows, as the cache policy names it. */
+function rowsOf(record: Endpoint) {
+  if (!('cache' in record) || 'never' in record.cache) return undefined
+  return record.cache.snapshot ?? record.cache.storedRows
 }
 
 /** The whole requires the same permission as its parts. */
@@ -134,7 +143,10 @@ function differingFrom(whole: Endpoint, part: ReadEndpoint): readonly (readonly 
     ([name, { edgeOnly }]) => !edgeOnly && !Object.hasOwn(part.query, name),
   )
   return [
-    [whole.response.rows !== part.response.rows, `${idOf(part)} has other rows; set the same response.rows in both`],
+    [
+      part.response.data === 'collection' && rowsOf(whole) !== rowsOf(part),
+      `${idOf(part)} has other rows; set the same snapshot in both`,
+    ],
     [
       part.response.data === 'collection' && unknown.length > 0,
       `${idOf(part)} has no ${unknown.map(([name]) => name).join(', ')}; add it to both`,
