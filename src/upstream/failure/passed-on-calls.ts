@@ -52,10 +52,9 @@ export class PassedOnCalls {
   async send(call: PassedOnCall, next: Send): Promise<NodeResult> {
     const drained = this.#targets.drainedOf(call)
     if (drained !== undefined) return passedOnToDrained(call, drained)
-    const { clock } = this.#options
-    const start = clock()
+    const start = this.#options.clock()
     const withTimeLeft = () =>
-      call.timeout === undefined ? call : { ...call, timeout: call.timeout - (clock() - start) }
+      call.timeout === undefined ? call : { ...call, timeout: call.timeout - (this.#options.clock() - start) }
     const suspects = await this.#suspectsOf(call, next)
     const lost = call.reportsLostNodes === true ? suspects.filter((target) => this.#targets.isNode(target)) : []
     for (const node of lost) void this.#probe(node, call, next)
