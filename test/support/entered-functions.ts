@@ -23,7 +23,7 @@ import { type CalledFunction, countCalls } from './called-functions.ts'
 export const FLOWS = [
   { name: 'cached GET /agents, known URL', most: 76 },
   { name: 'GET /cluster/*/logs, miss, three nodes, mode edge', most: 554 },
-  { name: 'PUT /agents/groups/:group_id, with invalidation', most: 334 },
+  { name: 'PUT /agents/groups/:group_id, with invalidation', most: 333 },
   { name: 'GET /cache', most: 169 },
 ] as const
 
