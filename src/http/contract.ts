@@ -3,7 +3,7 @@
  * becomes one of the contract. `v3.ts` and `v4/` implement it.
  */
 
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { HTTPMethod } from 'find-my-way'
 import createRouter from 'find-my-way'
@@ -56,9 +56,12 @@ export interface HttpContract {
   readonly comparesAppVersion: boolean
   /**
    * Throws for a request whose path, method, or scheme of credentials the contract refuses, whatever the credentials are. It
-   * runs before everything that may answer, prepared hits included. Absent: the contract refuses nothing so early.
+   * runs before everything that may answer, but prepared hits: for these, see `mayRepeat`. Absent: the contract refuses
+   * nothing so early.
    */
   readonly checkForm?: (request: FastifyRequest) => void
+  /** Whether `checkForm` would pass for another read of a URL for which it has passed. Absent: always. */
+  readonly mayRepeat?: (request: IncomingMessage, endpoint: Endpoint) => boolean
   /** Returns the release of the nodes, which decides what is valid; `undefined`: not known. Absent: it decides nothing. */
   readonly release?: () => string | undefined
   /** Throws for more parameters than the limit. */

@@ -1,34 +1,28 @@
 /**
  * The HTTP server: Fastify with one route for each endpoint of the catalogue. A request runs through admission →
- * validation → pipeline → reply. A hook in front of admission answers repeated cache hits.
+ * validation → pipeline → reply. Repeated cache hits are answered in front of Fastify.
  */
 
-import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import caching from '@fastify/caching'
-import type {
-  FastifyBaseLogger,
-  FastifyInstance,
-  FastifyPluginAsync,
-  FastifyRequest,
-  FastifyServerOptions,
-} from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import Fastify from 'fastify'
 import type { Endpoint } from '../contracts/endpoint.ts'
 import type { Caller } from '../core/request.ts'
 import type { RecordStages } from '../core/trace.ts'
 import { hasBody } from '../listener/framing.ts'
+import type { Listener } from '../listener/listener.ts'
 import { commonHeaders } from '../representation/headers.ts'
 import { createAdmission, type RefusalByRights } from './admit.ts'
 import type { Authenticator } from './authenticator.ts'
 import { registerBodyParser } from './body.ts'
 import type { BodyBudget } from './body-budget.ts'
-import type { AddressOf } from './client-address.ts'
 import { type HttpContract, type HttpSettings, handleErrors, methodsAt, NO_STORE, sendError } from './contract.ts'
 import type { Values } from './parameters.ts'
 import { PreparedHits } from './prepared-hits.ts'
 import { type RequestObservers, reportAtEnd } from './report-requests.ts'
 import { RequestLog } from './request-log.ts'
-import { type BeginTrace, RequestState } from './request-state.ts'
+import { type RequestStart, RequestState } from './request-state.ts'
 import { type RouteOptions, registerRoutes } from './routes.ts'
 import { addHeaders } from './send-response.ts'
 
@@ -44,18 +38,15 @@ declare module 'fastify' {
   }
 }
 
-export interface HttpOptions extends RequestObservers, RouteOptions {
+export interface HttpOptions extends RequestObservers, RouteOptions, RequestStart {
   /** The options that put Fastify behind a listener. */
-  readonly server: Pick<FastifyServerOptions, 'serverFactory' | 'clientErrorHandler'>
+  readonly server: Pick<Listener['fastify'], 'serverFactory'> & Partial<Listener['fastify']>
   readonly log: FastifyBaseLogger
   readonly settings: () => HttpSettings
   /** All listeners share it. */
   readonly bodies: BodyBudget
-  /** Absent: nothing is traced. */
-  readonly beginTrace?: BeginTrace
   /** Absent: no stages are recorded. */
   readonly recordStages?: RecordStages
-  readonly clientAddress: AddressOf
   /** Of the manager, known before the body is read. Absent: the nodes decide. */
   readonly refusalByRights?: RefusalByRights
   /** The version of the manager that `wazuh-app-version` must name; `undefined`: any, or not known yet. */
@@ -75,12 +66,13 @@ export interface Http {
 
 export async function createHttp(options: HttpOptions): Promise<Http> {
   const { contract } = options
-  const app = createApp(options)
+  const hits = new PreparedHits(options)
+  const app = createApp(options, hits)
   await beginRequests(app, options)
   handleErrors(app, contract, options.log)
   const authenticator = await options.authentication(app)
-  const hits = new PreparedHits({ ...options, release: contract.release }, authenticator)
-  answerHits(app, options, hits)
+  hits.recogniseBy(authenticator)
+  reportRequests(app, options)
   app.addHook('onRequest', createAdmission({ ...options, authenticator, contract }))
   app.addHook('preParsing', (request, reply, _payload, done) => {
     if (!hasBody(request.headers)) return done()
@@ -118,7 +110,7 @@ async function beginRequests(app: FastifyInstance, options: HttpOptions): Promis
   // For plugins, as at the operations listener.
   app.decorateRequest('caller', { getter: callerOf } as never)
   app.addHook('onRequest', (request, _reply, done) => {
-    request.edge = new RequestState(options.clientAddress(request), options.beginTrace?.(request))
+    request.edge = request.raw.state ?? new RequestState(request.raw, options)
     done()
   })
   if (options.settings().listen.cors.origins.length === 0) return
@@ -129,24 +121,19 @@ async function beginRequests(app: FastifyInstance, options: HttpOptions): Promis
   })
 }
 
-/** Answers repeated hits in front of admission. All other requests are reported at their end. */
-function answerHits(app: FastifyInstance, options: HttpOptions, hits: PreparedHits): void {
-  const { contract } = options
+/** Requests that Fastify handles are reported at their end. */
+function reportRequests(app: FastifyInstance, options: HttpOptions): void {
   app.addHook('onRequest', (request, reply, done) => {
-    const proceed = (error?: Error): void => {
-      const { edge } = request
-      edge.trace = options.recordStages?.(request.id, edge.trace) ?? edge.trace
-      reportAtEnd(request, reply, options)
-      addHeaders(reply, commonHeaders(request.id))
-      done(error)
-    }
+    const { edge } = request
+    edge.trace = options.recordStages?.(request.id, edge.trace) ?? edge.trace
+    reportAtEnd(request, reply, options)
+    addHeaders(reply, commonHeaders(request.id))
     try {
-      contract.checkForm?.(request)
+      options.contract.checkForm?.(request)
+      done(edge.fault)
     } catch (refusal) {
-      proceed(refusal as Error)
-      return
+      done(refusal as Error)
     }
-    hits.answer(request, reply, proceed)
   })
 }
 
@@ -165,12 +152,16 @@ function checkBeforeBody({ headers, params, query, routeOptions }: FastifyReques
   contract.checkUrl(endpoint, { ...(params as Values) }, { ...(query as Values) }, headers)
 }
 
-function createApp(options: HttpOptions): FastifyInstance {
+function createApp(options: HttpOptions, hits: PreparedHits): FastifyInstance {
   const { contract } = options
   return Fastify({
     ...options.server,
+    serverFactory: (handle, settings) => options.server.serverFactory(hits.inFrontOf(handle), settings),
     logController: new RequestLog(options.log),
-    genReqId: () => randomUUID(),
+    genReqId: (raw: IncomingMessage) => {
+      raw.state ??= new RequestState(raw, options)
+      return raw.state.id
+    },
     requestIdHeader: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -180,7 +171,7 @@ function createApp(options: HttpOptions): FastifyInstance {
     routerOptions: { ...contract.router, querystringParser: () => ({}) },
     // Fastify runs no hook for an error of the router.
     frameworkErrors: (error, request, reply) => {
-      request.edge = new RequestState(options.clientAddress(request), undefined)
+      request.edge = request.raw.state ?? new RequestState(request.raw, options)
       reportAtEnd(request, reply, options)
       addHeaders(reply, commonHeaders(request.id))
       reply.header('cache-control', NO_STORE)

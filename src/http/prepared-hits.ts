@@ -1,12 +1,12 @@
 /**
- * Cache hits that are answered in a hook in front of admission. When the local tier has answered a request with a fresh
- * response that callers share, its URL is remembered with the function that looks the response up again. The next request
- * for the URL with verified credentials gets it without validation and pipeline, as long as it is still a fresh hit of the
- * local tier. Any other request continues with the next hook, which decides everything again.
+ * Cache hits that are answered in front of Fastify. When the local tier has answered a request with a fresh response that
+ * callers share, its URL is remembered with the function that looks the response up again. The next request for the URL
+ * with verified credentials gets it without router, hooks, validation and pipeline, as long as it is still a fresh hit of
+ * the local tier. Any other request continues with Fastify, which decides everything again.
  */
 
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { FastifyRequest } from 'fastify'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 import type { EdgeResponse, EnvelopeResponse, StoredOrigin } from '../core/response.ts'
@@ -16,20 +16,21 @@ import { commonHeaders } from '../representation/headers.ts'
 import { preferencesOf, representCached } from '../representation/represent.ts'
 import { missingPermission } from './admit.ts'
 import type { Authenticator } from './authenticator.ts'
+import type { HttpContract } from './contract.ts'
 import type { ValidatedUrl } from './edge-request.ts'
 import type { RequestEventListener } from './report-requests.ts'
 import { type EventNames, eventNamesOf, eventOfHit } from './request-events.ts'
+import { type RequestStart, RequestState } from './request-state.ts'
 
 /** Longer URLs are not remembered. */
 const MAX_URL_LENGTH = 512
 /** Hits that are answered in one turn of the event loop: some milliseconds of work. */
 const HITS_PER_TURN = 100
 
-interface PreparedHitOptions {
+interface PreparedHitOptions extends RequestStart {
   readonly settings: () => { readonly listen: { readonly cors: { readonly origins: readonly string[] } } }
   readonly observe?: RequestEventListener
-  /** Returns the release by which URLs are validated; `undefined`: not known. Absent: it decides nothing. */
-  readonly release?: (() => string | undefined) | undefined
+  readonly contract: Pick<HttpContract, 'release' | 'mayRepeat'>
 }
 
 interface PreparedHit {
@@ -45,22 +46,28 @@ interface PreparedHit {
 /** A request for a remembered URL until the end of its turn of the event loop. */
 interface WaitingRequest {
   readonly hit: PreparedHit
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
-  readonly next: (error?: Error) => void
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly state: RequestState
+  readonly next: RequestListener
 }
 
 export class PreparedHits {
   readonly #options: PreparedHitOptions
-  readonly #authenticator: Authenticator
+  /** Absent until it is built: then no URL is remembered either. */
+  #authenticator: Authenticator | undefined
   #hits = new RecentlyUsed<PreparedHit>(MAX_IN_USE)
   /** Monotonic milliseconds. */
   #clearedAt = Number.NEGATIVE_INFINITY
   readonly #waiting = new TurnQueue<WaitingRequest>(HITS_PER_TURN, (waiting) => this.#answerNow(waiting))
   #isOff = false
 
-  constructor(options: PreparedHitOptions, authenticator: Authenticator) {
+  constructor(options: PreparedHitOptions) {
     this.#options = options
+  }
+
+  /** To be called before the first request. */
+  recogniseBy(authenticator: Authenticator): void {
     this.#authenticator = authenticator
   }
 
@@ -72,7 +79,7 @@ export class PreparedHits {
     if (this.#isOff || repeat === undefined || path.length > MAX_URL_LENGTH || !isPlainRead(raw)) return
     // The URL was validated with settings from before the reload.
     if (edge.startedAt <= this.#clearedAt) return
-    const release = this.#options.release?.()
+    const release = this.#options.contract.release?.()
     this.#hits.set(path, { url, release, names: eventNamesOf(url.endpoint), repeat, permissions: caller.permissions })
   }
 
@@ -88,57 +95,61 @@ export class PreparedHits {
   }
 
   /**
-   * Answers, counts and reports the request if it is a repeated hit; otherwise calls `next`. The requests that arrive in one
-   * turn of the event loop are answered together at its end: the code and the data of this step and of the kernel's write
-   * stay in the caches of the processor, and a client that the first response wakes up is still awake for the others. Those
-   * beyond `HITS_PER_TURN` are answered in later turns.
+   * Returns a listener that answers, counts and reports a request if it is a repeated hit, and otherwise passes it on. The
+   * requests that arrive in one turn of the event loop are answered together at its end: the code and the data of this step
+   * and of the kernel's write stay in the caches of the processor, and a client that the first response wakes up is still
+   * awake for the others. Those beyond `HITS_PER_TURN` are answered in later turns.
    */
-  answer(request: FastifyRequest, reply: FastifyReply, next: WaitingRequest['next']): void {
-    const { raw, edge } = request
-    const hit = this.#hits.get(raw.url ?? '')
-    // A recorded trace contains a span for each stage. CORS adds headers of its own to each response.
-    if (
-      hit === undefined ||
-      hit.release !== this.#options.release?.() ||
-      !isPlainRead(raw) ||
-      edge.trace?.recorded ||
-      this.#options.settings().listen.cors.origins.length > 0
-    )
-      next()
-    else this.#waiting.add({ hit, request, reply, next })
+  inFrontOf(next: RequestListener): RequestListener {
+    const { contract, settings } = this.#options
+    return (request, response) => {
+      const hit = this.#hits.get(request.url ?? '')
+      // CORS adds headers of its own to each response.
+      if (
+        hit === undefined ||
+        hit.release !== contract.release?.() ||
+        !isPlainRead(request) ||
+        contract.mayRepeat?.(request, hit.url.endpoint) === false ||
+        settings().listen.cors.origins.length > 0
+      )
+        next(request, response)
+      else this.#waiting.add({ hit, request, response, state: new RequestState(request, this.#options), next })
+    }
   }
 
-  #answerNow({ hit, request, reply, next }: WaitingRequest): void {
-    let error: Error | undefined
+  #answerNow({ hit, request, response, state, next }: WaitingRequest): void {
     try {
-      if (this.#respond(hit, request, reply)) return
+      if (this.#respond(hit, request, response, state)) return
     } catch (fault) {
-      error = fault as Error
+      state.fault = fault as Error
     }
-    next(error)
+    request.state = state
+    next(request, response)
   }
 
   /**
    * Returns `false` if the request is no repeated hit. Without a wait between the lookup and the write: no write or purge
    * can be acknowledged in between.
    */
-  #respond(hit: PreparedHit, { id, raw, edge, method }: FastifyRequest, reply: FastifyReply): boolean {
-    // The next hooks report a client that has disconnected, or an error behind the request on its connection.
-    if (reply.raw.destroyed || !raw.socket.writable || raw.rejectedWith !== undefined) return false
-    const { headers } = raw
-    const caller = this.#authenticator.recall(headers.authorization, edge.clientAddress)
+  #respond(hit: PreparedHit, request: IncomingMessage, to: ServerResponse, state: RequestState): boolean {
+    // The hooks report a client that has disconnected, or an error behind the request on its connection.
+    if (to.destroyed || !request.socket.writable || request.rejectedWith !== undefined) return false
+    // A recorded trace contains a span for each stage.
+    if (state.trace?.recorded) return false
+    const { headers } = request
+    const authenticator = this.#authenticator
+    const caller = authenticator?.recall(headers.authorization, state.clientAddress)
     if (caller === undefined) return false
     if (caller.permissions !== hit.permissions && !this.#isAllowed(hit, caller)) return false
     const response = hit.repeat()
     if (response === undefined) return false
     const preferences = preferencesOf(headers, hit.url.flags)
     const representation = representCached(response, response.origin, preferences)
-    if (representation instanceof Promise || !this.#authenticator.countHit(caller)) return false
+    if (representation instanceof Promise || !authenticator?.countHit(caller)) return false
     const { status, bytes } = representation
-    reply.raw.writeHead(status, [...commonHeaders(id), ...representation.headers]).end(bytes)
-    // The response does not come from Fastify, which runs no further hook for it.
-    reply.hijack()
-    this.#options.observe?.(eventOfHit({ id, method, edge }, hit.names, caller.name, response, representation))
+    to.writeHead(status, [...commonHeaders(state.id), ...representation.headers]).end(bytes)
+    const { method = '' } = request
+    this.#options.observe?.(eventOfHit({ method, state }, hit.names, caller.name, response, representation))
     return true
   }
 
@@ -149,18 +160,16 @@ export class PreparedHits {
   }
 }
 
-/** Headers with which a request for a known URL may get another response than a repeated hit. */
-const DECIDING_HEADERS = [
-  'cache-control',
-  'pragma',
-  'prefer',
-  'wazuh-app-version',
-  'content-type',
-  'content-encoding',
-] as const satisfies readonly (keyof IncomingHttpHeaders)[]
-
+/** Whether no header of the request leads to another response for a known URL than a repeated hit. */
 function isPlainRead({ method, headers }: IncomingMessage): boolean {
-  if (method !== 'GET' && method !== 'HEAD') return false
-  for (const name of DECIDING_HEADERS) if (headers[name] !== undefined) return false
-  return !hasBody(headers)
+  return (
+    (method === 'GET' || method === 'HEAD') &&
+    headers['cache-control'] === undefined &&
+    headers.pragma === undefined &&
+    headers.prefer === undefined &&
+    headers['wazuh-app-version'] === undefined &&
+    headers['content-type'] === undefined &&
+    headers['content-encoding'] === undefined &&
+    !hasBody(headers)
+  )
 }

@@ -7,6 +7,7 @@ import { type RequestEvent, type RequestMessage, RequestRecord } from '../core/e
 import { cachedOf, partsOf, uncachedStatusOf } from '../core/origins.ts'
 import type { EdgeResponse, EnvelopeResponse, StoredOrigin } from '../core/response.ts'
 import type { RejectedRequest } from '../listener/reject.ts'
+import type { RequestState } from './request-state.ts'
 import { shownPath } from './shown-path.ts'
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS'])
@@ -90,7 +91,7 @@ export function eventOfRejected(
 
 /** The event of a prepared hit. `sent`: status and body of the representation; a HEAD receives no body. */
 export function eventOfHit(
-  { id, method, edge }: Pick<FastifyRequest, 'id' | 'method' | 'edge'>,
+  { method, state }: { readonly method: string; readonly state: RequestState },
   { route, group }: EventNames,
   caller: string,
   { origin }: EnvelopeResponse<StoredOrigin>,
@@ -100,14 +101,14 @@ export function eventOfHit(
   return {
     at: Date.now(),
     endedAt,
-    requestId: id,
+    requestId: state.id,
     method,
     sentMethod: method,
     route,
     path: undefined,
     group,
     status: sent.status,
-    ms: endedAt - edge.startedAt,
+    ms: endedAt - state.startedAt,
     bytes: method === 'HEAD' ? 0 : (sent.bytes?.length ?? 0),
     cache: 'hit',
     fetchTime: origin.response.fetchTime,
@@ -115,7 +116,7 @@ export function eventOfHit(
     age: origin.age,
     errorCode: undefined,
     caller,
-    client: edge.clientAddress,
+    client: state.clientAddress,
     traceId: undefined,
     rejectedWith: undefined,
     isOfListener: false,

@@ -1,19 +1,36 @@
 /** What is known of a request while it is handled. */
+import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { EdgeError } from '../core/errors.ts'
 import type { RequestEvent } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import type { Span, SpanAttributes, StageName } from '../core/trace.ts'
+import type { AddressOf } from './client-address.ts'
 import { type Flags, NO_FLAGS } from './parameters.ts'
 
 /** Begins the trace of a request, or returns `undefined` if the request is not traced. */
 export type BeginTrace = (request: { readonly id: string; readonly raw: TracedRequest }) => Span | undefined
 
+/** On what the state of a new request depends. */
+export interface RequestStart {
+  readonly clientAddress: AddressOf
+  /** Absent: nothing is traced. */
+  readonly beginTrace?: BeginTrace
+}
+
+declare module 'node:http' {
+  interface IncomingMessage {
+    /** Absent until Fastify handles the request: one more property on each request makes hits slower. */
+    state?: RequestState
+  }
+}
+
 /** What a trace needs of a request. */
 type TracedRequest = Pick<IncomingMessage, 'method' | 'headers' | 'httpVersion' | 'socket'>
 
 export class RequestState {
+  readonly id = randomUUID()
   /** Monotonic milliseconds. */
   readonly startedAt = performance.now()
   /** The address of the client behind trusted proxies, in canonical form. */
@@ -25,6 +42,8 @@ export class RequestState {
   /** The request passed every check and was handed to the pipeline, which reports on it from then on. */
   enteredPipeline = false
   error: EdgeError | undefined = undefined
+  /** What a step in front of Fastify threw. */
+  fault: Error | undefined = undefined
   /** The response that was sent; absent if an error was sent, or nothing yet. */
   response: EdgeResponse | undefined = undefined
   /** Counts received bytes of the body; throws if they exceed the budget of all bodies. */
@@ -33,9 +52,9 @@ export class RequestState {
   bytesSentBefore: number | undefined = undefined
   #stage: Span | undefined = undefined
 
-  constructor(clientAddress: string, trace: Span | undefined) {
-    this.clientAddress = clientAddress
-    this.trace = trace
+  constructor(raw: IncomingMessage, { clientAddress, beginTrace }: RequestStart) {
+    this.clientAddress = clientAddress({ raw })
+    this.trace = beginTrace?.({ id: this.id, raw })
   }
 
   /** Begins the span of a stage and ends the one before with these attributes. Does nothing if no trace is recorded. */

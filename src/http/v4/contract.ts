@@ -2,7 +2,7 @@
  * The v4 contract: tokens, exact paths, values in the manager's own types, and errors as `application/problem+json`. The
  * checks run in the order of the manager: path and method, token, fields of the body, query, path values, type of the body.
  */
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Endpoint, V4Endpoint } from '../../contracts/endpoint.ts'
 import { describedBody } from '../../core/endpoint-names.ts'
@@ -29,7 +29,7 @@ import {
   UNTYPED,
 } from './body.ts'
 import type { IsInRelease, OfRelease } from './check-values.ts'
-import { checkPath, checkScheme } from './form.ts'
+import { checkPath, checkScheme, hasToken } from './form.ts'
 import { methodNotAllowed, problemOf, sendProblem } from './problem.ts'
 import { checkNames, checkSearch, checkValues, flagsOf, parseQuery, valuesOf } from './query.ts'
 import { factsOf, type ReleaseFacts } from './release-facts.ts'
@@ -91,6 +91,10 @@ class V4Contract implements HttpContract {
     if (endpoint === undefined || !this.isServed(endpoint) || !this.#hasMethod(raw.method))
       throw wrongRoute(methodsAt(this, url), endpoint, this.release())
     checkScheme(raw.headers, endpoint)
+  }
+
+  mayRepeat({ method, headers }: IncomingMessage, endpoint: Endpoint): boolean {
+    return this.#hasMethod(method) && this.isServed(endpoint) && hasToken(headers)
   }
 
   parseQuery(url: string, endpoint: Endpoint | undefined): ParsedQuery {

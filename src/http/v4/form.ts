@@ -26,6 +26,10 @@ function movedTo(status: 307 | 308, location: string): EdgeError {
 const BASIC = /^Basic +/i
 const BEARER = /^Bearer /i
 
+export function hasToken({ authorization = '' }: IncomingHttpHeaders): boolean {
+  return BEARER.test(authorization)
+}
+
 /**
  * Only a login takes a name and a password, and everything else a token. The manager takes several spaces before the
  * password, the plugin that decodes it takes one.
@@ -35,5 +39,5 @@ export function checkScheme(headers: IncomingHttpHeaders, endpoint: Endpoint): v
   const isLogIn = takesPassword(endpoint)
   if (isLogIn) headers.authorization = authorization.replace(BASIC, 'Basic ')
   if (isLogIn && !BASIC.test(authorization)) throw unauthorized('Invalid credentials')
-  if (!isLogIn && !BEARER.test(authorization)) throw unauthorized('No authorization token provided')
+  if (!isLogIn && !hasToken(headers)) throw unauthorized('No authorization token provided')
 }
