@@ -81,7 +81,7 @@ export interface HttpContract {
   readonly validatedUrl: (endpoint: Endpoint, params: Values, query: Values, flags: Flags) => ValidatedUrl
   readonly requestBody: (endpoint: Endpoint, request: FastifyRequest, clientAddress: string) => RequestBody
   /** Returns the error of the contract for an error of a handler, a hook or Fastify. */
-  readonly errorOf: (thrown: unknown, request: FastifyRequest) => EdgeError
+  readonly errorOf: (thrown: unknown) => EdgeError
   readonly notFound: () => EdgeError
   /** Sends the error as the contract writes it. Status and `Cache-Control` are set. */
   readonly sendError: (request: FastifyRequest, reply: FastifyReply, error: EdgeError) => FastifyReply
@@ -136,8 +136,8 @@ export function sendError(
 /** Turns every error of a handler, a hook or Fastify itself into an error of the contract, in one place. */
 export function handleErrors(app: FastifyInstance, contract: HttpContract, log: RequestLogger): void {
   app.setNotFoundHandler((request, reply) => sendError(request, reply, contract.notFound(), contract))
-  app.setErrorHandler((thrown: Error & { validation?: unknown }, request, reply) => {
-    const error = contract.errorOf(thrown, request)
+  app.setErrorHandler((thrown, request, reply) => {
+    const error = contract.errorOf(thrown)
     // If the client has disconnected, its call was cancelled on purpose. That is no failure to log.
     if (error.status >= 500 && !reply.raw.destroyed) {
       log.warn({ reqId: request.id, code: error.code, err: error.cause }, error.message)

@@ -175,7 +175,7 @@ function createApp(options: HttpOptions, hits: PreparedHits): FastifyInstance {
       reportAtEnd(request, reply, options)
       addHeaders(reply, commonHeaders(request.id))
       reply.header('cache-control', NO_STORE)
-      sendError(request, reply, contract.errorOf(error, request), contract)
+      sendError(request, reply, contract.errorOf(error), contract)
     },
   })
 }

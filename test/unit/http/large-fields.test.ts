@@ -51,7 +51,7 @@ async function check(endpoint: Endpoint, bytes: Buffer): Promise<string> {
     await contract.check(endpoint, request as never)
     return ''
   } catch (error) {
-    return JSON.stringify(contract.errorOf(error, {} as never).message)
+    return JSON.stringify(contract.errorOf(error).message)
   }
 }
 
