@@ -3,7 +3,6 @@
  * Calls are made of the parsed values of a request; no bytes of the client's request are copied. Here is what dialects share.
  */
 import type { CancelSignal } from '../core/cancellation.ts'
-import { EdgeError } from '../core/errors.ts'
 import { jsonInTurns } from '../core/long-values.ts'
 import type {
   CallNode,
@@ -150,24 +149,6 @@ interface NeededRead extends Pick<DialectCall, 'node' | 'path' | 'timeout'> {
 
 export function createNeededRead(request: EdgeRequest, { endpoint, ...read }: NeededRead): NodeCall {
   return createNodeCall(request, { ...read, method: 'GET', expect: 'bytes', endpoint: `GET ${endpoint}` })
-}
-
-/** Fills a path template. Throws 601 for a value that cannot be a path segment. */
-export function fillPath(template: string, params: EdgeRequest['params']): string {
-  const fill = (part: string) => (part.startsWith(':') ? encodeSegment(params, part.slice(1)) : part)
-  return template.split('/').map(fill).join('/')
-}
-
-/** Encodes a value as one segment. A value of dots only is refused: servers read `..` as the parent. */
-function encodeSegment(params: EdgeRequest['params'], name: string): string {
-  const value = Object.hasOwn(params, name) ? params[name] : undefined
-  if (value === undefined || /^\.*$/.test(value)) throw new EdgeError(601, `.  Field: ${name}`)
-  return encode(value)
-}
-
-/** Encodes all characters but the unreserved ones of RFC 3986; encodeURIComponent leaves five more. */
-export function encode(value: string): string {
-  return encodeURIComponent(value).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 
 /** Nodes accept the media type without parameters only. Returns without a promise for a request without a body. */

@@ -4,7 +4,8 @@ import type { Endpoint } from '../contracts/endpoint.ts'
 import { type Envelope, readEnvelopeInTurns } from '../core/envelope.ts'
 import type { NodeResponse } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
-import { createNodeCall, type Dialect, encode, fillPath, formatBody, type TranslatedResponse } from './dialect.ts'
+import { encode, fillPath } from './call-path.ts'
+import { createNodeCall, type Dialect, formatBody, type TranslatedResponse } from './dialect.ts'
 
 /**
  * The v3 layout: one call for a request. The public API has the same layout, so paths, parameters and envelopes stay

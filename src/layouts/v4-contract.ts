@@ -10,11 +10,11 @@ import { EdgeError, goneProblem, notFoundProblem } from '../core/errors.ts'
 import { isInRelease, isRelease5, type NodeResult, type PassedOnTo } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import { answerWithData } from './agents-without-data.ts'
+import { fillPath } from './call-path.ts'
 import {
   createNodeCall,
   type Dialect,
   type DialectTools,
-  fillPath,
   formatBody,
   readVersion,
   type TranslatedResponse,

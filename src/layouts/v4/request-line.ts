@@ -4,7 +4,7 @@ import { EdgeError } from '../../core/errors.ts'
 import type { NamedRead } from '../../core/node-call.ts'
 import { type EdgeRequest, fieldsOf } from '../../core/request.ts'
 import { ownEntry } from '../../core/values.ts'
-import { encode, fillPath } from '../dialect.ts'
+import { encode, fillPath } from '../call-path.ts'
 
 /**
  * Returns the query of a call with its question mark, or nothing. Commas stay as they are: a list of ids is half as long

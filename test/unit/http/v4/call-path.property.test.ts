@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { EdgeError } from '../../../../src/core/errors.ts'
 import { checkParam } from '../../../../src/http/v4/check-values.ts'
-import { fillPath } from '../../../../src/layouts/dialect.ts'
+import { fillPath } from '../../../../src/layouts/call-path.ts'
 import { formatQuery } from '../../../../src/layouts/v4/request-line.ts'
 import { ofRelease, parameters, text } from './parameters.ts'
 
