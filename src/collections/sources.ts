@@ -163,6 +163,11 @@ export function equal(...names: readonly string[]): Readonly<Record<string, Filt
   return Object.fromEntries(names.map((name) => [name, { by: 'equal' }]))
 }
 
+/** A filter by a list of values, of which the manager reports those that no row has. */
+export function existing(field: string): Filter {
+  return { by: 'listed', field, mustExist: true }
+}
+
 /** Rows of an inventory are flat, and leave nested. */
 function inventory(fields: InventoryFields): DatabaseSource {
   const all = Object.fromEntries(fields.map(([name, kind]) => [v3Name(name), kind]))

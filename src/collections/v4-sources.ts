@@ -5,21 +5,7 @@
  */
 import type { RowKind } from '../contracts/endpoint.ts'
 import { ciscatFields, fieldsOf, type InventoryFields, ofInventories } from '../contracts/v3/inventories.ts'
-import {
-  type DatabaseSource,
-  equal,
-  type Filter,
-  numbers,
-  ofKind,
-  pages,
-  type Source,
-  sources,
-  texts,
-} from './sources.ts'
-
-function existing(field: string): Filter {
-  return { by: 'listed', field, mustExist: true }
-}
+import { type DatabaseSource, equal, existing, numbers, ofKind, pages, type Source, sources, texts } from './sources.ts'
 
 /** Rows of one agent, which are read in the order of their table. */
 function inventory(fields: InventoryFields, filters: readonly string[]): DatabaseSource {
