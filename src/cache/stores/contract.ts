@@ -20,7 +20,7 @@ export interface NewEntry<Of extends StoredBytes = StoredRead, Key extends strin
   readonly info?: StoredResponseInfo
   /** For this replica alone: they were fetched while Redis was unreachable. */
   readonly isLocal?: boolean
-  /** The fetch lock under which they were fetched. The step that stores them releases it. */
+  /** The fetch lock under which they were fetched. The step that stores them releases it, if it can. */
   readonly lock?: SharedLock | undefined
 }
 
@@ -48,7 +48,6 @@ interface HeldLock {
 
 /** What a script needs in order to release a fetch lock. */
 export interface SharedLock {
-  /** On a Redis Cluster, it is in the slot of the entry. */
   readonly key: string
   readonly token: string
   readonly name: string

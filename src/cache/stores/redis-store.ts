@@ -16,7 +16,7 @@ import { Invalidator } from './invalidator.ts'
 import { KnownEpochs } from './known-epochs.ts'
 import { localLookup, toLocalEntry } from './local-entries.ts'
 import { LocalTier } from './local-tier.ts'
-import { fetchLockName, Locks, writeLockName } from './locks.ts'
+import { fetchLockName, isLockBesideEntry, Locks, writeLockName } from './locks.ts'
 import { MemoryLocks } from './memory-locks.ts'
 import { RedisEntries } from './redis-entries.ts'
 import { RedisLookups } from './redis-lookups.ts'
@@ -114,7 +114,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
       const lock = this.#ownFetchLocks.acquire(`${key} ${epochs.generation} ${epochs.epochs.join(' ')}`, presence)
       return lock.held ? { isMissing: this.#local.entryOf(key) === undefined, ...lock } : lock
     }
-    const entry = isRecent ? redisKeys.entry(key) : undefined
+    const entry = isRecent && isLockBesideEntry(key) ? redisKeys.entry(key) : undefined
     return this.#fetchLocks.acquire(fetchLockName(key, epochs), lease, { entry, presence })
   }
   readonly acquireWriteLock: AcquireWriteLock = (name, lease) => this.#writeLocks.acquire(writeLockName(name), lease)
@@ -171,7 +171,8 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     if (now === undefined || compareEpochs(epochs, now) !== 'same') return
     this.#local.put(key, local, now === known)
     if (isLocal) return
-    const [isStored] = await Promise.all([this.#entries.set(key, local, lock), this.#index.add(key, local)])
+    const lockBeside = isLockBesideEntry(key) ? lock : undefined
+    const [isStored] = await Promise.all([this.#entries.set(key, local, lockBeside), this.#index.add(key, local)])
     if (!isStored && local.info) await this.#index.remove({ group: local.info.group, keys: [key] })
   }
 

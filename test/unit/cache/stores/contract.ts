@@ -230,6 +230,21 @@ export function describeStore(t: Test, make: (t: Test) => Promise<Stores>): void
     await next.release()
   })
 
+  t.test('a fetch lock and its entry may have a key with braces', async (t) => {
+    const { one, other } = await make(t)
+    for (const key of ['search=}', '{', 'a{b}c', '{}', '}{', '{{a}}']) {
+      const epochs = await epochsOf(one, key)
+      const holder = await one.acquireFetchLock(key, epochs, 5000)
+      const follower = await other.acquireFetchLock(key, epochs, 5000)
+      t.strictSame([holder.held, follower.held], [true, false], key)
+      if (!holder.held || follower.held) return
+      await one.store({ ...entry('filled', epochs, { key }), ...(holder.shared && { lock: holder.shared }) })
+      await holder.release()
+      await follower.settled
+      t.strictSame([await served(one, key), await served(other, key)], ['filled', 'filled'], key)
+    }
+  })
+
   t.test('fetch locks of different epochs are independent', async (t) => {
     const { one, other } = await make(t)
     const before = await one.acquireFetchLock('k', await epochsOf(one), 5000)
