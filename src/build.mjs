@@ -43,13 +43,15 @@ const COMPILE = {
   sourcemap: true,
   typescript: { onlyRemoveTypeImports: true, rewriteImportExtensions: 'rewrite' },
 }
-/** Packages that the edge loads if they are installed: commands (`src/cli/added-commands.ts`), and the console. */
-const PACKAGES = Object.fromEntries(
+/** What the edge loads of packages that are installed: plugins (`src/app/packages.ts`), commands (`src/cli/added-commands.ts`). */
+const PLUGINS = Object.fromEntries(
+  ['console', 'reference'].map((name) => [`${name}-server`, resolve('packages', name, 'server')]),
+)
+const COMMANDS = Object.fromEntries(
   ['simulator', 'mcp', 'tools'].map((name) => [name, resolve('packages', name, 'src')]),
 )
-const CONSOLE_SERVER = 'console-server'
-PACKAGES[CONSOLE_SERVER] = resolve('packages/console/server')
-const entryOf = (name) => (name === CONSOLE_SERVER ? 'index' : 'commands/index')
+const PACKAGES = { ...COMMANDS, ...PLUGINS }
+const entryOf = (name) => (name in PLUGINS ? 'index' : 'commands/index')
 const BUILT = resolve(FOLDERS[0] ?? 'dist')
 const BUNDLES = join(BUILT, 'libraries')
 /** In the bundle, the code that this file would have Ajv write replaces it. */
@@ -61,7 +63,7 @@ const ENTRY = 'entry:'
 
 for (const folder of [COMPILED, BUILT]) rmSync(folder, { recursive: true, force: true })
 compileAll(SOURCES, COMPILED)
-compileAll(PACKAGES[CONSOLE_SERVER], join(COMPILED, CONSOLE_SERVER))
+for (const [name, sources] of Object.entries(PLUGINS)) compileAll(sources, join(COMPILED, name))
 await bundleLibraries()
 const settingsChecker = await generateSettingsChecker()
 for (const file of readdirSync(COMPILED, { recursive: true, encoding: 'utf8' })) {
@@ -84,7 +86,7 @@ function compile(source, target) {
   const [error] = errors
   if (error) throw new SyntaxError(`${source}: ${error.message}`)
   const compiled = target.replace(/\.ts$/, '.js')
-  // The compiled console lies beside the rooms of the edge.
+  // The compiled plugins lie beside the rooms of the edge.
   const moved = code.replaceAll(/"((?:\.\.\/)+)\.\.\/\.\.\/src\//g, '"$1')
   writeFileSync(compiled, `${moved}\n//# sourceMappingURL=${basename(compiled)}.map\n`)
   writeFileSync(`${compiled}.map`, JSON.stringify(map))

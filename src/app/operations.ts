@@ -1,7 +1,6 @@
 /** Builds the listener for operators: probes, metrics, sign-ins, console, OpenAPI and the endpoint reference. */
 import type { Access } from '../access/access.ts'
 import { createOperationsListener, metricsPart, problemsPart } from '../admin/listener.ts'
-import { referencePlugin } from '../admin/reference.ts'
 import type { SignIn } from '../admin/sign-in.ts'
 import type { Config } from '../config/schema.ts'
 import { catalogue } from '../contracts/index.ts'
@@ -17,10 +16,10 @@ import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
 import type { Cluster } from '../upstream/index.ts'
 import type { Base } from './base.ts'
 import type { BuiltCache } from './cache.ts'
-import { consolePlugin } from './console.ts'
 import { toLog } from './log.ts'
-import { type EdgePlugin, loadPlugins, registerPlugins } from './plugins.ts'
-import { builtFolder, commit, version } from './process.ts'
+import { installedPlugins } from './packages.ts'
+import { loadPlugins, registerPlugins } from './plugins.ts'
+import { commit, version } from './process.ts'
 import type { Descriptions } from './reference.ts'
 import type { Reloader } from './reload.ts'
 import type { Status } from './status.ts'
@@ -42,11 +41,7 @@ export async function buildOperations(
   const listener = await createListener({ ...listenerSettings(settings.initial), cors: false, log })
   settings.onReload((next) => listener.prepareReload(listenerSettings(next)))
   const added = await loadPlugins(settings.initial.plugins, 'operations')
-  const plugins: readonly EdgePlugin[] = [
-    { name: 'reference', plugin: referencePlugin(descriptions, builtFolder('reference')) },
-    await consolePlugin(),
-    ...added,
-  ]
+  const plugins = [...(await installedPlugins(descriptions)), ...added]
   const app = await createOperationsListener({
     ready: view.ready,
     degradations: () => degradationsOf(view.problems()),

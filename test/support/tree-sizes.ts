@@ -40,7 +40,11 @@ export function sizesOf(folder: string): TreeSizes {
       settings: groupsOf(SETTING, text('docs/configuration.md')).map(([name]) => name),
       metrics: groupsOf(METRIC, text('src/telemetry/metrics/table.ts')).map(([name]) => name),
       commands: ofCommands.flatMap((path) => commandsIn(text(path))).toSorted(),
-      routes: routesIn(['src/admin/', 'src/status/', 'packages/console/server/'].flatMap(textsIn).join('')).toSorted(),
+      routes: routesIn(
+        ['src/admin/', 'src/status/', 'packages/console/server/', 'packages/reference/server/']
+          .flatMap(textsIn)
+          .join(''),
+      ).toSorted(),
     },
   }
 }

@@ -111,11 +111,17 @@ const table: Readonly<Record<string, Room>> = {
   },
   // What is wrong with the edge, whether it is ready, and what replicas report to each other.
   status: { rooms: ['core'], packages: ['ajv', 'fastify', 'typebox'], never: [...NETWORK, 'node:fs'] },
-  admin: { rooms: ['core', 'status'], packages: ['fastify', '@fastify/static', 'yaml'] },
+  admin: { rooms: ['core', 'status'], packages: ['fastify'] },
   // Runs at build time: writes the documents of both contracts from their records, their pages, and the schema of the settings.
   'packages/reference': {
     rooms: ['config/formats', 'config/schema', 'config/tree', 'contracts', 'core/endpoint-names', 'core/errors'],
     packages: ['fastify', '@fastify/swagger', '@fastify/swagger-ui'],
+  },
+  // Serves what the build wrote: a plugin of the operations listener.
+  'packages/reference/server': {
+    rooms: ['admin/listener'],
+    packages: ['fastify', '@fastify/static', 'yaml'],
+    never: NETWORK.filter((name) => name !== 'node:http'),
   },
   // The operators' page runs in a browser. It knows the edge only by the types of the console API, and what follows from them.
   'packages/console': {
@@ -231,7 +237,12 @@ const table: Readonly<Record<string, Room>> = {
 const UNRESTRICTED = ['app', 'server', 'cli']
 const PACKAGES = readdirSync('packages')
 /** The folders of all sources. */
-const SOURCES = ['src', ...PACKAGES.map((name) => `packages/${name}/src`), 'packages/console/server']
+const SOURCES = [
+  'src',
+  ...PACKAGES.map((name) => `packages/${name}/src`),
+  'packages/console/server',
+  'packages/reference/server',
+]
 const IMPORT =
   /^\s*(?:import|export)\s[^'"`]*?from\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|^\s*import\s*['"]([^'"]+)['"]/gm
 

@@ -34,7 +34,7 @@ export interface ConsoleOptions {
 }
 
 /** Records requests from now on, until the listener closes. */
-export const consolePlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { edge, folder }) => {
+export const operationsPlugin: FastifyPluginAsync<ConsoleOptions> = async (app, { edge, folder }) => {
   const recorders = createRecorders(edge)
   app.addHook('onClose', async () => recorders.close())
   const { access } = edge

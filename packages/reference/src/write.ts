@@ -1,7 +1,7 @@
 /**
  * The reference of the public API: a document for programs and a page for people, for each contract. And the schema of the
- * settings. They change with the version of the edge only, so the build writes them. `src/admin/reference.ts` serves the files of
- * the API.
+ * settings. They change with the version of the edge only, so the build writes them. `packages/reference/server` serves the files
+ * of the API.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

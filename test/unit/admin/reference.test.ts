@@ -1,7 +1,7 @@
 import t from 'tap'
+import { operationsPlugin } from '../../../packages/reference/server/index.ts'
 import { openApiDocument, type Server } from '../../../packages/reference/src/document.ts'
 import { createOperationsListener } from '../../../src/admin/listener.ts'
-import { referencePlugin } from '../../../src/admin/reference.ts'
 import { version } from '../../../src/app/process.ts'
 import { readDescriptions } from '../../../src/app/reference.ts'
 import type { Config } from '../../../src/config/schema.ts'
@@ -49,14 +49,14 @@ t.test('the document is that of the records, with the address of the port for cl
 })
 
 t.test('an installation without the reference has no such paths', async (t) => {
-  const descriptions = readDescriptions({} as Config['listen'], undefined)
+  const documents = readDescriptions({} as Config['listen'], undefined)
   const app = await createOperationsListener({
     ready: () => ({ ok: true, reasons: [] }),
     degradations: () => [],
     log: { error: (_fields, message) => t.fail(message) },
-    openParts: [async (app) => void (await app.register(referencePlugin(descriptions, undefined)))],
+    openParts: [async (app) => void (await app.register(operationsPlugin, { documents, folder: undefined }))],
   })
   for (const path of ['/openapi.json', '/docs', '/docs/json', '/docs/static/swagger-ui.css'])
     t.match((await app.inject(path)).json(), { error: 603 }, path)
-  await t.rejects(async () => descriptions.v3.handler(edgeRequest('GET /openapi.json')), { code: 603 }, 'for clients')
+  await t.rejects(async () => documents.v3.handler(edgeRequest('GET /openapi.json')), { code: 603 }, 'for clients')
 })

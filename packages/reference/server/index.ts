@@ -1,6 +1,6 @@
 /**
- * The reference of the public API: for programs `/openapi.json` and, of the v4 contract, `/openapi-v4.json`; for people
- * pages under `/docs` and `/docs-v4`. The build writes the files (`packages/reference`).
+ * The reference of the public API, a plugin for the operations listener: for programs `/openapi.json` and, of the v4 contract,
+ * `/openapi-v4.json`; for people pages under `/docs` and `/docs-v4`. The build writes the files (`write.ts`).
  */
 import { readFile } from 'node:fs/promises'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -8,16 +8,20 @@ import { join } from 'node:path'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { stringify } from 'yaml'
-import { pagePolicy } from './listener.ts'
+import { pagePolicy } from '../../../src/admin/listener.ts'
 
 const pages = [
   { contract: 'v3', path: '/docs', json: '/openapi.json' },
   { contract: 'v4', path: '/docs-v4', json: '/openapi-v4.json' },
 ] as const
 
-type ReferenceOptions = Readonly<Record<(typeof pages)[number]['contract'], DocumentedContract>>
+interface ReferenceOptions {
+  readonly documents: Readonly<Record<(typeof pages)[number]['contract'], ApiDocument>>
+  /** The folder of the files. Undefined if this installation leaves them out. */
+  readonly folder: string | undefined
+}
 
-interface DocumentedContract {
+interface ApiDocument {
   /** Returns the response with the document: with an entity tag, and compressed if the client accepts it. */
   readonly represent: (headers: IncomingHttpHeaders) => Promise<{
     readonly status: number
@@ -26,21 +30,18 @@ interface DocumentedContract {
   }>
 }
 
-/** `folder`: with the files of the build. Undefined if this installation leaves them out. */
-export function referencePlugin(contracts: ReferenceOptions, folder: string | undefined): FastifyPluginAsync {
-  return async (app) => {
-    if (folder === undefined) return
-    for (const { contract, path, json } of pages) {
-      const { represent } = contracts[contract]
-      for (const url of [json, `${path}/json`])
-        app.get(url, async ({ headers }, reply) => {
-          const { status, headers: pairs, bytes } = await represent(headers)
-          for (let at = 0; at < pairs.length; at += 2) reply.header(pairs[at] ?? '', pairs[at + 1])
-          return reply.code(status).send(bytes)
-        })
-      const text = async () => String((await represent({})).bytes)
-      await app.register(async (pages) => registerPage(pages, { path, folder, text }))
-    }
+export const operationsPlugin: FastifyPluginAsync<ReferenceOptions> = async (app, { documents, folder }) => {
+  if (folder === undefined) return
+  for (const { contract, path, json } of pages) {
+    const { represent } = documents[contract]
+    for (const url of [json, `${path}/json`])
+      app.get(url, async ({ headers }, reply) => {
+        const { status, headers: pairs, bytes } = await represent(headers)
+        for (let at = 0; at < pairs.length; at += 2) reply.header(pairs[at] ?? '', pairs[at + 1])
+        return reply.code(status).send(bytes)
+      })
+    const text = async () => String((await represent({})).bytes)
+    await app.register(async (pages) => registerPage(pages, { path, folder, text }))
   }
 }
 
