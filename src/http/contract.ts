@@ -15,7 +15,6 @@ import type { ValidatedUrl } from './edge-request.ts'
 import type { Prefixes } from './param-checks.ts'
 import type { Flags, Values } from './parameters.ts'
 import type { RequestLogger } from './report-requests.ts'
-import { routeUrl } from './validation.ts'
 
 /** The settings that requests depend on. */
 export interface HttpSettings {
@@ -92,6 +91,15 @@ type FindRoute = (method: string, url: string) => { readonly store: Endpoint | n
 
 export function methodsOf({ method }: Endpoint): HTTPMethod[] {
   return method === 'GET' ? ['GET', 'HEAD'] : [method]
+}
+
+/** Returns the path of an endpoint as the router takes it: a parameter with a `routePattern` matches only such values. */
+export function routeUrl({ path, params }: Pick<Endpoint, 'path' | 'params'>): string {
+  return Object.entries(params).reduce(
+    (url, [name, { routePattern }]) =>
+      routePattern === undefined ? url : url.replace(`:${name}`, () => `:${name}(${routePattern})`),
+    path,
+  )
 }
 
 /**

@@ -6,12 +6,11 @@ import { type Handler, NO_BODY } from '../core/request.ts'
 import { hasBody } from '../listener/framing.ts'
 import type { Authenticator } from './authenticator.ts'
 import { completeBody } from './body.ts'
-import { type HttpContract, methodsOf } from './contract.ts'
+import { type HttpContract, methodsOf, routeUrl } from './contract.ts'
 import { toEdgeRequest } from './edge-request.ts'
 import type { Values } from './parameters.ts'
 import type { PreparedHits } from './prepared-hits.ts'
 import { sendResponse } from './send-response.ts'
-import { routeUrl } from './validation.ts'
 
 export interface RouteOptions {
   readonly contract: HttpContract

@@ -1,18 +1,9 @@
 /** Checks the values of the v3 contract by the records of its endpoints, with errors in its codes and words. */
 import { parseQuery } from '../collections/grammar.ts'
-import type { Endpoint, Field, Param } from '../contracts/endpoint.ts'
+import type { Field, Param } from '../contracts/endpoint.ts'
 import { type Kind, kinds, type ValueKind } from '../contracts/schemas/kinds.ts'
 import { EdgeError, type ErrorCode, suggestionHeaders } from '../core/errors.ts'
 import { printable } from './parameters.ts'
-
-/** Returns the path of an endpoint as the router takes it: a parameter with a `routePattern` matches only such values. */
-export function routeUrl({ path, params }: Pick<Endpoint, 'path' | 'params'>): string {
-  return Object.entries(params).reduce(
-    (url, [name, { routePattern }]) =>
-      routePattern === undefined ? url : url.replace(`:${name}`, () => `:${name}(${routePattern})`),
-    path,
-  )
-}
 
 export type Described = Readonly<Record<string, Param | Field>>
 

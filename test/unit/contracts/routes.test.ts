@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import t from 'tap'
 import { catalogue } from '../../../src/contracts/index.ts'
-import { routeUrl } from '../../../src/http/validation.ts'
+import { routeUrl } from '../../../src/http/contract.ts'
 
 /** Every record is a separate route. If two routes match a path, the literal one wins. */
 const app = Fastify({ routerOptions: { caseSensitive: false, ignoreTrailingSlash: true } })
