@@ -54,7 +54,7 @@ interface WaitingRequest {
 
 export class PreparedHits {
   readonly #options: PreparedHitOptions
-  /** Absent until it is built: then no URL is remembered either. */
+  /** Absent before `recogniseBy`: no URL is remembered yet. */
   #authenticator: Authenticator | undefined
   #hits = new RecentlyUsed<PreparedHit>(MAX_IN_USE)
   /** Monotonic milliseconds. */
@@ -160,7 +160,7 @@ export class PreparedHits {
   }
 }
 
-/** Whether no header of the request leads to another response for a known URL than a repeated hit. */
+/** Whether method, headers and body of a request permit a repeated hit. */
 function isPlainRead({ method, headers }: IncomingMessage): boolean {
   return (
     (method === 'GET' || method === 'HEAD') &&

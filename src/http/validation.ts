@@ -38,7 +38,7 @@ function isValid({ type = 'string', kind, maxLength }: ValueForm, value: unknown
   const {
     listOf,
     grammar,
-    maxLength: usual = MAX_TEXT_CHARS,
+    maxLength: maxCharsOfKind = MAX_TEXT_CHARS,
   }: Partial<ValueKind> = kind === undefined ? {} : kinds[kind]
   switch (type) {
     case 'integer':
@@ -51,10 +51,10 @@ function isValid({ type = 'string', kind, maxLength }: ValueForm, value: unknown
       return value.every((each) => isValid(item, each))
     }
     case 'string': {
-      const most = maxLength ?? usual
+      const maxChars = maxLength ?? maxCharsOfKind
       if (typeof value !== 'string') return false
       // A character may have two code units.
-      if (value.length > most && [...value.slice(0, 2 * most + 1)].length > most) return false
+      if (value.length > maxChars && [...value.slice(0, 2 * maxChars + 1)].length > maxChars) return false
       if (kind !== undefined && patterns.get(kind)?.test(value) !== true) return false
       return grammar === undefined || parseQuery(value) !== undefined
     }
