@@ -1,4 +1,4 @@
-/** The commands that the edge sends to Redis. */
+/** The commands that the edge and its earlier versions send to Redis: during a rollout they have the same user. */
 import { randomUUID } from 'node:crypto'
 
 type Words = readonly [command: string, ...args: string[]]
@@ -6,7 +6,7 @@ type Words = readonly [command: string, ...args: string[]]
 export const CHANNEL = 'edge:check'
 const EXPIRES_MS = '10000'
 
-/** Every command of the edge that an ACL can deny, as the edge calls it. `select`: only the database 0, which is selected. */
+/** Every such command that an ACL can deny, as the edge calls it. `select`: only the database 0, which is selected. */
 export function commandsOfRights(isCluster: boolean): readonly Words[] {
   const key = (type: string) => `edge:{check-${type}}:${randomUUID()}`
   const [text, fields, members, scores] = [key('text'), key('hash'), key('set'), key('sorted')]

@@ -9,8 +9,6 @@ export const STORE_COMMANDS: readonly string[] = [
   'pttl',
   'set',
   'unlink',
-  'smembers',
-  'sadd',
   'publish',
   'subscribe',
   'unsubscribe',
@@ -53,11 +51,7 @@ export const ACCESS_COMMANDS: readonly string[] = [
   'zadd',
   'zrange',
   'zrem',
-  // Version 0.1.0 uses these: during a rollout and after a rollback, both versions run with the same Redis user.
-  'exists',
-  'incrby',
-  'pexpire',
-  'pttl',
-  'zcard',
-  'zremrangebyscore',
 ]
+
+/** Only versions 0.1.0 and 0.2.0 use these: during a rollout and after a rollback, they run with the same Redis user. */
+export const EARLIER_COMMANDS: readonly string[] = ['exists', 'incrby', 'sadd', 'smembers', 'zremrangebyscore']
