@@ -62,7 +62,8 @@ export interface Contender {
   cases(server: Running): Promise<readonly Case[]>
 }
 
-type SharedPlace = Place & { readonly redis: string }
+/** `otherRedis`: of the other build. With the Redis of this one, it would find stored responses, and each would share locks. */
+type SharedPlace = Place & { readonly redis: string; readonly otherRedis?: string }
 /** What differs from a plain 200 with the whole body. */
 type Expectation = Partial<ExpectedResponse>
 
@@ -95,6 +96,8 @@ const realUser = TRAFFIC.real?.users[0] ?? ''
 export function contenders(place: SharedPlace): readonly Contender[] {
   const { than: build } = place
   const all = { redis: place.redis, audit: true }
+  const { otherRedis = place.redis } = place
+  const other = { redis: otherRedis, audit: true, ...(build !== undefined && { build }) }
   return [
     always(NODE, ['small', 'medium', 'large', 'Bearer', 'not modified', 'TLS', 'off', 'fetch', 'gzip', ...REAL], () =>
       bare(),
@@ -108,10 +111,10 @@ export function contenders(place: SharedPlace): readonly Contender[] {
     ...(build === undefined
       ? []
       : [
-          ...misses(`${OTHER}: `, { ...place, build }),
-          edgeContender(OTHER, () => edge(place, { ...all, build })),
-          withTls(OTHER, place, { ...all, build }),
-          realEdge(OTHER, () => edge(place, { ...all, users: MAX_USERS, build })),
+          ...misses(`${OTHER}: `, { ...place, redis: otherRedis, build }),
+          edgeContender(OTHER, () => edge(place, other)),
+          withTls(OTHER, place, other),
+          realEdge(OTHER, () => edge(place, { ...other, users: MAX_USERS })),
         ]),
     always('nginx', [...SIZES, ...REAL], () => nginx(place)),
     always('nginx, apr1', REAL, () => nginx(place, { users: MAX_USERS }), { headers: { authorization: realUser } }),

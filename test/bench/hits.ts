@@ -117,10 +117,10 @@ function messageOf(fault: unknown): string {
 async function prepare(folder: string): Promise<readonly Case[]> {
   const origin: Running = await bare()
   opened.push(origin)
-  const redis = await startRedis()
-  opened.push({ stop: () => redis.close() })
+  const [redis, otherRedis] = await Promise.all([startRedis(), startRedis()])
+  for (const each of [redis, otherRedis]) opened.push({ stop: () => each.close() })
   const cases: Case[] = []
-  const place = { folder, origin: origin.url, redis: redis.url, than: values.than }
+  const place = { folder, origin: origin.url, redis: redis.url, otherRedis: otherRedis.url, than: values.than }
   for (const each of contenders(place)) cases.push(...(await open(each)))
   return cases
 }

@@ -58,8 +58,8 @@ const missGoal = (row: string, most: number): Goal => ({
 })
 
 export const goals: readonly Goal[] = [
-  ratio('real, to node:http', 'real', EDGE, NODE, 0.7),
-  ratio('real, wide, to node:http', 'real, wide', EDGE, NODE, 0.63),
+  ratio('real, to node:http', 'real', EDGE, NODE, 0.8),
+  ratio('real, wide, to node:http', 'real, wide', EDGE, NODE, 0.75),
   ratio('real, to nginx with apr1 passwords', 'real', EDGE, 'nginx, apr1', 3),
   ratio('small, to node:http', 'small', EDGE, NODE, 0.75),
   ratio('medium, to node:http', 'medium', EDGE, NODE, 0.8),
