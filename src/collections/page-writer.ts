@@ -37,7 +37,7 @@ interface Run {
 }
 
 const COMMA = Buffer.from(',')
-/** All rows of a collection have hundreds of thousands of chunks, each of which is an object. */
+/** Chunks that are joined to one: all rows of a collection have hundreds of thousands, each of which is an object. */
 const JOINED_CHUNKS = 1000
 const CLOSING_BRACE = Buffer.from('}')
 

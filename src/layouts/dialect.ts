@@ -1,6 +1,7 @@
 /**
- * A dialect sends a request of a contract to a node of a layout, and reads the response; `forward.ts` has the table of all.
- * Calls are made of the parsed values of a request; no bytes of the client's request are copied. Here is what dialects share.
+ * A dialect sends a request of a contract to a node of a layout, and reads the response; `upstream/dialects.ts` has the table
+ * of all. Calls are made of the parsed values of a request; no bytes of the client's request are copied. Here is what dialects
+ * share.
  */
 import type { CancelSignal } from '../core/cancellation.ts'
 import { jsonInTurns } from '../core/long-values.ts'

@@ -105,7 +105,10 @@ function isJoined({ extent }: EdgeRead): boolean {
   return extent === 'allRows'
 }
 
-/** Throws SnapshotRefusedError if the total does not follow the rows that a node has framed. */
+/**
+ * Returns what a response has beside its rows: the text of a node around them, or further members of a joined one. Throws
+ * SnapshotRefusedError if the total does not follow the rows that a node has framed.
+ */
 function textAround(page: Page, request: EdgeRead): Pick<ReadRows, 'others' | 'frame'> {
   if (collectionContracts[request.endpoint.contract].framedByNode) return { frame: frameAround(page) }
   // The edge writes the total of a joined response behind the rows, and then the other members of `data`.

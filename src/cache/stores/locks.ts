@@ -11,7 +11,7 @@ import { script } from '../../replicas/scripts.ts'
 import { onInteractive } from '../shared-presence.ts'
 import type { Lock } from './contract.ts'
 
-/** KEYS: lock, an entry if any. ARGV: token, milliseconds. Returns whether the token holds the lock now, and there is no entry. */
+/** KEYS: lock, an entry if any. ARGV: token, milliseconds. `missing`: the token holds the lock now, and there is no entry. */
 const ACQUIRE_LOCK = script(`
 if not redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2], 'NX') then return 'refused' end
 return KEYS[2] and redis.call('PTTL', KEYS[2]) == -2 and 'missing' or 'held'`)

@@ -1,8 +1,8 @@
 /**
  * Rows of all agents. Without a list of agents a call fails as a whole if one agent has no inventory, and the node applies
  * offset and limit to each agent. So the edge names the agents in lists, asks for the first rows of each, and joins, sorts
- * and cuts them itself: one page, or all rows. Beyond the price of a read, it stops, and says how many agents it covers. Rows arrive list by list, in the order of the agents' numbers, and
- * those of one agent in the order of the call.
+ * and cuts them itself: one page, or all rows. Beyond the price of a read, it stops, and names how many agents it covers.
+ * Rows arrive list by list, in the order of the agents' numbers, and those of one agent in the order of the call.
  *
  * This is no joined read of several nodes: how many agents a list has, and how many lists a read may have, depends on limits
  * of this layout (its request line, its rows per call, its calls per minute). It also depends on what the edge filters.
