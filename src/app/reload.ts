@@ -1,7 +1,8 @@
 /**
  * Reloads the whole configuration: on SIGHUP, and within a second of a change of its files or of the certificates that it names.
  * A configuration with a fault is loaded again each second: it may name a file that appears later. A reload takes effect as a
- * whole or not at all. What needs a restart is reported by name. src/config/schema.ts states the effect of each setting.
+ * whole or not at all, but certificates are reloaded while the settings have a fault. What needs a restart is reported by
+ * name. src/config/schema.ts states the effect of each setting.
  */
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -27,6 +28,8 @@ export class Reloader {
   readonly #options: ReloadOptions
   #status: ReloadStatus = { succeededAt: Date.now(), pendingRestart: [], counts: { succeeded: 0, failed: 0 } }
   #files: readonly string[]
+  /** The fingerprints of the certificates that were read last while the settings had a fault. */
+  #triedCertificates = ''
   /** Whether an operator asked for the reload that has not begun. */
   #isRequested = false
   #watched: { close(): void } | undefined
@@ -62,9 +65,13 @@ export class Reloader {
   }
 
   get #watchedFiles(): readonly string[] {
+    return [...this.#files, ...this.#certificates]
+  }
+
+  get #certificates(): readonly string[] {
     const { cluster, listen, operations } = this.#options.config.current()
     const pairs = [cluster.tls, listen.tls, operations.tls].flatMap((tls) => [tls?.cert, tls?.key])
-    return [...this.#files, cluster.tls.ca, ...pairs].filter((file) => file !== undefined)
+    return [cluster.tls.ca, ...pairs].filter((file) => file !== undefined)
   }
 
   /** Changes each second while the configuration has a fault. */
@@ -104,8 +111,20 @@ export class Reloader {
     const { load, config } = this.#options
     if (load === undefined) return config.apply(config.initial)
     const loaded = await load()
-    if (!loaded.ok) throw new Error(loaded.faults.join('; '))
+    if (!loaded.ok) {
+      await this.#reloadCertificates()
+      throw new Error(loaded.faults.join('; '))
+    }
     this.#files = loaded.files
     return config.apply(loaded.config)
+  }
+
+  /** While the settings have a fault, a certificate in use may end. */
+  async #reloadCertificates(): Promise<void> {
+    const { config } = this.#options
+    const fingerprints = String(await Promise.all(this.#certificates.map(fingerprintFile)))
+    if (fingerprints === this.#triedCertificates) return
+    this.#triedCertificates = fingerprints
+    await config.apply(config.current())
   }
 }

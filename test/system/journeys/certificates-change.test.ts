@@ -1,4 +1,4 @@
-import { copyFile, readFile, rename, writeFile } from 'node:fs/promises'
+import { appendFile, copyFile, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connect } from 'node:tls'
@@ -105,4 +105,8 @@ t.test('another certificate of each port, and one that cannot be used', async (t
   t.strictSame(await names(), both('second'), 'the pair before stays in use')
   await use('first')
   await eventually(async () => String(await names()) === String(both('first')))
+  await appendFile(join(edge.folder, 'edge.yaml'), '\nunknown: true\n')
+  await eventually(() => edge.logged.some((line) => line.includes('not reloaded') && line.includes('unknown')))
+  await use('second')
+  await eventually(async () => String(await names()) === String(both('second')))
 })
