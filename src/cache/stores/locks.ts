@@ -1,9 +1,8 @@
 /** Locks across replicas: a lease with a token. The holder renews it; the others wait for its release or its end. */
 
-import { hash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { ClientPresence } from '../../core/presence.ts'
 import { growingLru } from '../../core/recently-used.ts'
-import type { TagEpochs } from '../../core/stored-response.ts'
 import type { RedisConnection } from '../../replicas/connection.ts'
 import { redisChannels, redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
@@ -180,29 +179,4 @@ export class Locks {
     const interval = Math.min(MAX_CHECK_INTERVAL_MS, Math.max(times.commandTimeout, lease / 8))
     return setInterval(() => void check(), interval)
   }
-}
-
-/**
- * The epochs are part of the name: a fetch that began before a write must not be joined after it. In braces, the name of the entry
- * is the hash tag: on a Redis Cluster, scripts may use both keys (`isLockBesideEntry`).
- */
-export function fetchLockName(key: string, { generation, epochs }: TagEpochs): string {
-  return `{${redisKeys.entry(key)}}:${digest([generation, ...epochs])}`
-}
-
-/**
- * Whether the fetch lock of an entry is in its slot on a Redis Cluster. A hash tag ends at the first closing brace, and keys contain
- * values of clients.
- */
-export function isLockBesideEntry(key: string): boolean {
-  return !key.includes('}')
-}
-
-/** Names of writes contain paths. Replicas of version 0.1.0 take the same lock: both wait for each other. */
-export function writeLockName(name: string): string {
-  return `turn:${hash('sha256', name, 'base64url')}:${digest(['turn'])}`
-}
-
-function digest(texts: readonly string[]): string {
-  return hash('sha256', JSON.stringify(texts), 'base64url').slice(0, 22)
 }
