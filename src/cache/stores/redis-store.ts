@@ -4,21 +4,21 @@ import type { Tag } from '../../contracts/endpoint.ts'
 import type { CacheStoreState } from '../../core/cache.ts'
 import type { CacheIndex } from '../../core/cache-index.ts'
 import type { Lookup, StoredBytes } from '../../core/stored-response.ts'
-import { type OnStoreEvent, redisKeys } from '../../replicas/options.ts'
+import type { OnStoreEvent } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
 import { Acknowledgements } from './acknowledgements.ts'
 import type { AcquireWriteLock, CacheStore, EpochStore, NewEntry, SharedParts } from './contract.ts'
 import { createEntryCodec } from './entry-codec.ts'
 import { EpochReader } from './epoch-reader.ts'
 import { compareEpochs, purgeTags } from './epochs.ts'
+import { createFetchLocks } from './fetch-locks.ts'
 import { InvalidationSubscriber } from './invalidation-subscriber.ts'
 import { Invalidator } from './invalidator.ts'
 import { KnownEpochs } from './known-epochs.ts'
 import { localLookup, toLocalEntry } from './local-entries.ts'
 import { LocalTier } from './local-tier.ts'
-import { fetchLockName, isLockBesideEntry, writeLockName } from './lock-names.ts'
+import { isLockBesideEntry, writeLockName } from './lock-names.ts'
 import { Locks } from './locks.ts'
-import { MemoryLocks } from './memory-locks.ts'
 import { RedisEntries } from './redis-entries.ts'
 import { RedisLookups } from './redis-lookups.ts'
 import { ResponseIndex } from './response-index.ts'
@@ -43,12 +43,10 @@ export function createRedisStore(options: RedisStoreOptions): RedisStore {
 
 export type RedisStore = Pick<RedisCache, keyof RedisCache>
 
-/** A miss that is older is looked up again under its fetch lock. */
-const MAX_LOOKUP_AGE_MS = 100
-
 /** Its public functions are no methods, because callers pass single ones on. */
 class RedisCache implements CacheStore, CacheIndex, EpochStore {
   readonly parts: SharedParts
+  readonly acquireFetchLock: CacheStore['acquireFetchLock']
   readonly #replica: RedisReplica
   readonly #known: KnownEpochs
   readonly #epochs: EpochReader
@@ -57,7 +55,6 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
   readonly #lookups: RedisLookups
   readonly #index: ResponseIndex
   readonly #fetchLocks: Locks
-  readonly #ownFetchLocks = new MemoryLocks()
   readonly #writeLocks: Locks
   readonly #invalidator: Invalidator
   #purges = 0
@@ -75,6 +72,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     this.parts = this.#entries.parts
     this.#index = new ResponseIndex({ replica, codec, epochs: this.#epochs, groups: [...options.groups].sort() })
     this.#fetchLocks = new Locks(replica, replica.bodies)
+    this.acquireFetchLock = createFetchLocks(replica, this.#fetchLocks, this.#local)
     this.#writeLocks = new Locks(replica, replica.commands)
     const acknowledgements = new Acknowledgements()
     const invalidator = new Invalidator({
@@ -108,16 +106,6 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     })
   }
 
-  /** A replica that registers while another one fetches without a shared lock may fetch the same: the price of its start. */
-  readonly acquireFetchLock: CacheStore['acquireFetchLock'] = (key, epochs, lease, presence) => {
-    const isRecent = this.#replica.elapsed() - (epochs.readAt ?? Number.NEGATIVE_INFINITY) < MAX_LOOKUP_AGE_MS
-    if (isRecent && epochs.isAlone) {
-      const lock = this.#ownFetchLocks.acquire(`${key} ${epochs.generation} ${epochs.epochs.join(' ')}`, presence)
-      return lock.held ? { isMissing: this.#local.entryOf(key) === undefined, ...lock } : lock
-    }
-    const entry = isRecent && isLockBesideEntry(key) ? redisKeys.entry(key) : undefined
-    return this.#fetchLocks.acquire(fetchLockName(key, epochs), lease, { entry, presence })
-  }
   readonly acquireWriteLock: AcquireWriteLock = (name, lease) => this.#writeLocks.acquire(writeLockName(name), lease)
   readonly fence: CacheStore['fence'] = (...fence) => this.#invalidator.fence(...fence)
   readonly list: CacheIndex['list'] = (...listing) => this.#index.list(...listing)
