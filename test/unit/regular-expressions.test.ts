@@ -32,6 +32,7 @@ const BUILT: Readonly<Record<string, string>> = {
   'src/http/body.ts: kinds.ips.pattern': 'the catalogue; test/unit/contracts/kinds-are-linear.test.ts',
   'src/http/param-checks.ts: param.within.pattern': 'the catalogue; test/unit/contracts/kinds-are-linear.test.ts',
   'src/http/param-checks.ts: xmlWhen.matches': 'the catalogue; checked below',
+  'src/http/validation.ts: pattern': 'the catalogue; test/unit/contracts/kinds-are-linear.test.ts',
   'src/layouts/v4/build-call.ts: byEdgeIf': 'the catalogue; checked below',
 }
 

@@ -38,7 +38,12 @@ const here = (text: string) =>
     .replace('bind * -::*', 'bind 127.0.0.1')
 
 // Programs that need what only an installation has: its service, its users, its second machine, its command.
-const stop = `[ ! -f ${pidFile} ] || { kill $(cat ${pidFile}); while [ -f ${pidFile} ]; do sleep 0.05; done; }`
+// As systemd, it kills a Redis that does not end: one that had died would leave its file for ever.
+const stop = `if [ -f ${pidFile} ]; then
+  pid=$(cat ${pidFile}); kill $pid || true
+  for i in $(seq 200); do [ -f ${pidFile} ] || break; sleep 0.05; done
+  kill -9 $pid 2>/dev/null || true; rm -f ${pidFile}
+fi`
 const start = `${redisBinary()} ${folder}/redis/redis.conf --daemonize yes --pidfile ${pidFile} --dir ${folder}`
 const programs = {
   systemctl: `${stop}\n${start} >${folder}/log\nfor i in $(seq 100); do [ -f ${pidFile} ] && exit 0; sleep 0.05; done; cat ${folder}/log; exit 1`,
