@@ -5,8 +5,9 @@
 import type { NodeCall, NodeFailure } from '../core/node-call.ts'
 import { layoutRules } from '../layouts/layout-rules.ts'
 import { attempt, retryOnce } from './attempts.ts'
-import { copyWith, notSent, type Send } from './call.ts'
+import { notSent, type Send } from './call.ts'
 import { admit } from './call-in-slot.ts'
+import { isPassedOn } from './failure/passed-on-targets.ts'
 import type { Layer, StackParts } from './layer.ts'
 import { sendLateAgain } from './second-attempts.ts'
 
@@ -28,10 +29,8 @@ function compose(layers: readonly Layer[], last: Send): Send {
 const limitPassedOn =
   ({ passedOn }: StackParts): Layer =>
   (next) =>
-  (call) => {
-    const { passedOnTo } = call
-    return passedOnTo === undefined ? next(call) : passedOn.send(copyWith(call, { passedOnTo }), next)
-  }
+  (call) =>
+    isPassedOn(call) ? passedOn.send(call, next) : next(call)
 
 /** Each second, a node of unknown layout is asked again. */
 const UNKNOWN_LAYOUT_RETRY_AFTER_SECONDS = 1

@@ -15,6 +15,10 @@ import { createOwnCall } from '../probes.ts'
 /** A call that the asked node passes on. */
 export type PassedOnCall = NodeCall & { readonly passedOnTo: PassedOnTo }
 
+export function isPassedOn(call: NodeCall): call is PassedOnCall {
+  return call.passedOnTo !== undefined
+}
+
 /** A node by its name, or an agent whose node is not known, as `agent 001`. */
 export type Target = string
 
