@@ -1,9 +1,9 @@
 import { appendFile, copyFile, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { connect } from 'node:tls'
 import t from 'tap'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
+import { certificateNameAt } from '../../support/certificate-name.ts'
 import { startEdge } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'
 import { authority, hasOpenssl } from '../../unit/upstream/certificates.ts'
@@ -66,16 +66,8 @@ t.test('another authority for the certificates of the nodes, under load', { skip
 
 const fixture = (name: string) => join(import.meta.dirname, '../../support/certificates', name)
 
-/** Resolves to the common name of the certificate that a new connection receives. */
 function nameAt(url: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', rejectUnauthorized: false }, () => {
-      const { subject } = socket.getPeerCertificate()
-      socket.destroy()
-      resolve(String(subject.CN))
-    })
-    socket.on('error', reject)
-  })
+  return certificateNameAt(Number(new URL(url).port))
 }
 
 t.test('another certificate of each port, and one that cannot be used', async (t) => {

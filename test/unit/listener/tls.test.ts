@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { connect, type SecureVersion } from 'node:tls'
 import t from 'tap'
 import { createListener } from '../../../src/listener/listener.ts'
+import { certificateNameAt } from '../../support/certificate-name.ts'
 import { eventually } from '../../support/eventually.ts'
 import { SETTINGS, serve } from './raw.ts'
 
@@ -23,25 +24,8 @@ function pairIn(folder: string): { cert: string; key: string; use(name: string):
   return { cert, key, use, break: () => writeFileSync(cert, 'no certificate') }
 }
 
-/** Returns the common name of the certificate that a new connection receives. */
 function nameAt(port: number, version: SecureVersion = 'TLSv1.3'): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const ciphers = 'DEFAULT@SECLEVEL=0'
-    const options = {
-      port,
-      host: '127.0.0.1',
-      rejectUnauthorized: false,
-      minVersion: 'TLSv1',
-      maxVersion: version,
-      ciphers,
-    } as const
-    const socket = connect(options, () => {
-      const { subject } = socket.getPeerCertificate()
-      socket.destroy()
-      resolve(String(subject.CN))
-    })
-    socket.on('error', reject)
-  })
+  return certificateNameAt(port, { minVersion: 'TLSv1', maxVersion: version, ciphers: 'DEFAULT@SECLEVEL=0' })
 }
 
 function get(port: number, agent: Agent): Promise<number | undefined> {

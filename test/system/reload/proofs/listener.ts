@@ -1,6 +1,6 @@
 /** Settings of the listener for clients and of the listener for operators. */
 import { once } from 'node:events'
-import { connect } from 'node:tls'
+import { certificateNameAt } from '../../../support/certificate-name.ts'
 import { eventually } from '../../../support/eventually.ts'
 import type { Reloadable } from '../edge.ts'
 import { answer, answerTo, OK, open, type Proof, unique, within } from '../proof.ts'
@@ -8,16 +8,8 @@ import { answer, answerTo, OK, open, type Proof, unique, within } from '../proof
 const fixture = (name: string) => new URL(`../../../support/certificates/${name}`, import.meta.url).pathname
 const pair = (name: string) => ({ cert: fixture(`${name}.crt`), key: fixture(`${name}.key`) })
 
-/** Returns the common name of the certificate that a new connection receives. */
 function nameAt(url: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', rejectUnauthorized: false }, () => {
-      const { subject } = socket.getPeerCertificate()
-      socket.destroy()
-      resolve(String(subject.CN))
-    })
-    socket.on('error', reject)
-  })
+  return certificateNameAt(Number(new URL(url).port))
 }
 
 /** Sends bytes on a new connection and returns the first line of the response. */
