@@ -3,13 +3,11 @@
  * persistence. They end with the process that started them.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createSocket } from 'node:dgram'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { randomPort } from '../../packages/simulator/src/listener.ts'
+import { freePort } from '../../packages/simulator/src/free-port.ts'
 import { installed } from './installed.ts'
 
 export interface RedisOptions {
@@ -49,33 +47,6 @@ let serverPath: string | undefined
 export function redisBinary(): string {
   serverPath ??= installed({ variable: 'REDIS_SERVER', names: ['redis-server'], package: 'redis-server' })
   return serverPath
-}
-
-/**
- * Returns a free port. No test process that is alive gets the same port again, because the caller may start a server on it
- * later, or start one again: the UDP port of the number is the mark, which the process keeps.
- */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomPort()
-    if ((await isFree(port)) && (await mark(port))) return port
-  }
-}
-
-function mark(port: number): Promise<boolean> {
-  const socket = createSocket('udp4').unref()
-  return new Promise((resolve) => {
-    socket.once('error', () => socket.close(() => resolve(false))).bind(port, '127.0.0.1', () => resolve(true))
-  })
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer()
-  const isListening = await new Promise<boolean>((resolve) => {
-    server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true))
-  })
-  if (isListening) await new Promise((resolve) => server.close(resolve))
-  return isListening
 }
 
 function run(args: readonly string[], ready: RegExp): Promise<ChildProcess> {

@@ -1,6 +1,12 @@
-/** Clients that use `fetch` reach every port that a server of the simulator may get. */
+/**
+ * Clients that use `fetch` reach every port that a server of the simulator may get, and no server of another process gets the
+ * port of one that is down.
+ */
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import t from 'tap'
-import { randomPort } from '../src/listener.ts'
+import { randomPort } from '../src/free-port.ts'
+import { listen } from '../src/listener.ts'
 
 /** Of the ports that `fetch` refuses (Fetch standard, "bad port"). */
 const LAST_REFUSED = 10_080
@@ -14,4 +20,15 @@ t.test('no port is one that fetch refuses', async (t) => {
     ports.filter((port) => port <= LAST_REFUSED),
     [],
   )
+})
+
+t.test('a server that is down keeps the mark of its port, which others ask for', async (t) => {
+  const server = await listen((_, response) => response.end())
+  await server.shut()
+  const socket = createSocket('udp4').bind(Number(new URL(server.url).port), '127.0.0.1')
+  t.teardown(() => socket.close())
+  t.match(await once(socket, 'error'), [{ code: 'EADDRINUSE' }])
+  await server.open()
+  t.equal((await fetch(server.url)).status, 200)
+  await server.shut()
 })

@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hash } from '@node-rs/bcrypt'
 import { stringify } from 'yaml'
+import { freePort } from '../../../packages/simulator/src/free-port.ts'
 import type { Fault, Layout } from '../../../packages/simulator/src/index.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import type { Config } from '../../../src/config/schema.ts'
 import type { Contract } from '../../../src/contracts/endpoint.ts'
-import { freePort } from '../../support/redis.ts'
 import { forkScript } from '../../support/typescript/script.ts'
 import type {
   CallsByPath,

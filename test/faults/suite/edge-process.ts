@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url'
 import { hash } from '@node-rs/bcrypt'
 import { Agent, request } from 'undici'
 import { stringify } from 'yaml'
+import { freePort } from '../../../packages/simulator/src/free-port.ts'
 import { merge, type Settings } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'
 import { heapHook, readHeap } from '../../support/heap.ts'
-import { freePort } from '../../support/redis.ts'
 import { type Sample, samplesOf } from '../../support/scrape.ts'
 
 export interface EdgeProcessOptions {

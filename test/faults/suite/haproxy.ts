@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '../../../packages/simulator/src/free-port.ts'
 import { eventually } from '../../support/eventually.ts'
 import { installed } from '../../support/installed.ts'
-import { freePort } from '../../support/redis.ts'
 import { NotRun } from './promise.ts'
 
 export interface Balancer {

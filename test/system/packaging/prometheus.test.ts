@@ -4,11 +4,11 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse, stringify } from 'yaml'
+import { freePort } from '../../../packages/simulator/src/free-port.ts'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { startEdge } from '../../support/edge.ts'
 import { eventually } from '../../support/eventually.ts'
 import { installed } from '../../support/installed.ts'
-import { freePort } from '../../support/redis.ts'
 
 const PASSWORD = 'only-for-tests'
 const prometheus = installed({ variable: 'PROMETHEUS', names: ['prometheus'], package: 'prometheus' })

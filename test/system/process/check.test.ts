@@ -1,5 +1,5 @@
 import t from 'tap'
-import { freePort } from '../../support/redis.ts'
+import { freePort } from '../../../packages/simulator/src/free-port.ts'
 import { account, configFolder } from './config.ts'
 import { result } from './program.ts'
 

@@ -6,12 +6,13 @@ import { delimiter, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { parse, stringify } from 'yaml'
+import { freePort } from '../../../packages/simulator/src/free-port.ts'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { checkRedis } from '../../../src/cli/check.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { commandsOfRights } from '../../../src/replicas/commands.ts'
 import { installed } from '../../support/installed.ts'
-import { freePort, redisBinary } from '../../support/redis.ts'
+import { redisBinary } from '../../support/redis.ts'
 
 const page = readFileSync('docs/redis.md', 'utf8')
 const blocks = (language: string) =>

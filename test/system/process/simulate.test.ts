@@ -1,6 +1,6 @@
 import t from 'tap'
 import { parse } from 'yaml'
-import { freePort } from '../../support/redis.ts'
+import { freePort } from '../../../packages/simulator/src/free-port.ts'
 import { program, result } from './program.ts'
 
 interface Settings {

@@ -5,11 +5,11 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
+import { freePort } from '../../../packages/simulator/src/free-port.ts'
 import { startHaproxy } from '../../faults/suite/haproxy.ts'
 import { eventually } from '../../support/eventually.ts'
 import { installed } from '../../support/installed.ts'
 import { sendRaw } from '../../support/raw.ts'
-import { freePort } from '../../support/redis.ts'
 
 const nginx = installed({ variable: 'NGINX', names: ['nginx'], package: 'nginx-light' })
 const CONNECT = 'CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n'

@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { freePort } from '../../../packages/simulator/src/free-port.ts'
 import { eventually } from '../../support/eventually.ts'
 import { installed } from '../../support/installed.ts'
-import { freePort } from '../../support/redis.ts'
 import { trialEdge } from './edge.ts'
 
 const nginx = installed({ variable: 'NGINX', names: ['nginx'], package: 'nginx-light' })

@@ -3,9 +3,10 @@ import { resolve } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import t from 'tap'
+import { freePort } from '../../../packages/simulator/src/free-port.ts'
 import { RedisConnection } from '../../../src/replicas/connection.ts'
 import { DEFAULT_TIMES } from '../../../src/replicas/options.ts'
-import { freePort, startRedis } from '../../support/redis.ts'
+import { startRedis } from '../../support/redis.ts'
 
 const times = { ...DEFAULT_TIMES, commandTimeout: 50 }
 

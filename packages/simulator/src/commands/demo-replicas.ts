@@ -1,13 +1,13 @@
 /** What a demo with several replicas starts besides its own process: a Redis, and the other replicas. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { CommandError } from '../../../../src/cli/terminal.ts'
 import { formatLine } from '../../../../src/server/logs.ts'
 import type { Urls } from '../../../../src/server.ts'
+import { freePort } from '../free-port.ts'
 
 export interface Started<T> {
   readonly value: T
@@ -104,14 +104,4 @@ async function stop(child: ChildProcess): Promise<void> {
   const ended = once(child, 'exit')
   child.kill('SIGTERM')
   await ended
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('the server has no port')
-  return address.port
 }

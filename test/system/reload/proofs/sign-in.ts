@@ -1,6 +1,6 @@
 /** Settings of sign-ins to the console. */
 import { join } from 'node:path'
-import { freePort } from '../../../support/redis.ts'
+import { freePort } from '../../../../packages/simulator/src/free-port.ts'
 import { createTestBrowser } from '../../sign-in/browser.ts'
 import { goToIssuer } from '../../sign-in/edge.ts'
 import { CLIENT_ID, CLIENT_SECRET, startIssuer } from '../../sign-in/issuer.ts'

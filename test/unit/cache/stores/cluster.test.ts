@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
+import { freePort } from '../../../../packages/simulator/src/free-port.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { freePort, startCluster, startRedis } from '../../../support/redis.ts'
+import { startCluster, startRedis } from '../../../support/redis.ts'
 import { describeStore, epochsOf, fill, served } from './contract.ts'
 import { startWorld } from './links.ts'
 import { empty, replica, steady } from './replicas.ts'

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
+import { freePort } from '../../../../packages/simulator/src/free-port.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { freePort, type RedisServer, startRedis } from '../../../support/redis.ts'
+import { type RedisServer, startRedis } from '../../../support/redis.ts'
 import { openRedisStore } from '../../../support/redis-store.ts'
 import { replica, shortTimes } from './replicas.ts'
 
