@@ -47,7 +47,7 @@ export async function fetchOverReplicas(
       let storing: Promise<void> | 'done' | undefined
       try {
         if (found !== undefined) return found
-        const fetched = await callNodes(ports, next, context, lookup, isComplete ? undefined : lock.shared)
+        const fetched = await callNodes(ports, next, context, lookup, lock.shared)
         storing = fetched.storing
         return await awaitStore(fetched)
       } finally {

@@ -51,6 +51,8 @@ export interface SharedLock {
   readonly key: string
   readonly token: string
   readonly name: string
+  /** The key in Redis that scripts may use together with the lock. Undefined: the lock is released by itself. */
+  readonly entry: string | undefined
   /** To be called when the script has released it. */
   end(): void
 }

@@ -43,7 +43,7 @@ const AWAITED = 'awaited '
 const UNSHARED: Lock = { held: true, release: async () => {} }
 
 interface FetchLockOptions {
-  /** A key of Redis: `isMissing` shows whether it is absent. */
+  /** The key of the entry in Redis, in the slot of the lock: a script may use both. `isMissing` shows whether it is absent. */
   readonly entry?: string | undefined
   /** As of `acquireFetchLock`. */
   readonly presence?: ClientPresence | undefined
@@ -104,7 +104,7 @@ export class Locks {
       }
       return { held: false, settled: ended.then(settle) }
     }
-    if (reply.ok) return this.#hold(name, token, lease, reply.value === 'missing', stopListening)
+    if (reply.ok) return this.#hold(name, token, lease, { entry, isMissing: reply.value === 'missing' }, stopListening)
     stopListening()
     void this.#release(name, token)
     return UNSHARED
@@ -131,7 +131,13 @@ export class Locks {
     for (const name of this.#listeners.keys()) this.receive(name)
   }
 
-  #hold(name: string, token: string, lease: number, isMissing: boolean, stopListening: () => void): Lock {
+  #hold(
+    name: string,
+    token: string,
+    lease: number,
+    { entry, isMissing }: { readonly entry: string | undefined; readonly isMissing: boolean },
+    stopListening: () => void,
+  ): Lock {
     const { times } = this.#replica
     const key = redisKeys.lock(name)
     const renew = () => this.#connection.runScript(RENEW_LOCK, [key], [token, Math.ceil(lease)], times.bulkTimeout)
@@ -146,7 +152,7 @@ export class Locks {
     const release = async () => {
       if (end()) await this.#release(name, token)
     }
-    return { held: true, isMissing, shared: { key, token, name, end }, release }
+    return { held: true, isMissing, shared: { key, token, name, entry, end }, release }
   }
 
   async #release(name: string, token: string): Promise<void> {

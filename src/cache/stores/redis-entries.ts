@@ -4,7 +4,7 @@ import type { StoredResponseInfo } from '../../core/cache.ts'
 import { concatOwn } from '../../core/long-values.ts'
 import { STORED_FIELDS, StoredForms, type StoredKind, type StoredTimes } from '../../core/stored-response.ts'
 import { isObject, isStringArray, ownField } from '../../core/values.ts'
-import { type OnStoreEvent, redisChannels, redisKeys } from '../../replicas/options.ts'
+import { type OnStoreEvent, redisKeys } from '../../replicas/options.ts'
 import { script } from '../../replicas/scripts.ts'
 import type { BytesKey, SharedLock } from './contract.ts'
 import type { DecodedEntry } from './entry-codec.ts'
@@ -77,7 +77,7 @@ export class RedisEntries {
   /**
    * Returns whether Redis stored the entry, or one that was written later. Older entries in other local tiers are valid, but a
    * client that read the newer one must not read the older one: the other replicas get the key with the entry. `lock`: the fetch
-   * lock of the entry, which Redis releases in the same step.
+   * lock of the entry, which Redis releases in the same step if it can.
    */
   async set(key: string, entry: LocalEntry, lock?: SharedLock): Promise<boolean> {
     const until = entry.fetchedAt + storageLifetime(entry.stored)
@@ -90,8 +90,7 @@ export class RedisEntries {
       if (parts !== undefined && !(await this.#writeParts(key, parts, body, until))) return false
       // A long entry takes longer to encode than a short one that replaces it.
       const bytes = await this.#options.codec.encode(name, encodeHead(entry, parts), parts ? NO_BODY : body)
-      const message = [redisChannels.replacements, `${this.#options.replica.id} ${key}`]
-      return isNewest() ? await writeValue(this.#options, name, bytes, until, message, lock) : true
+      return isNewest() ? await writeValue(this.#options, name, bytes, until, { key, lock }) : true
     } finally {
       if (isNewest()) this.#written.delete(key)
     }

@@ -14,8 +14,8 @@ export interface RedisValuesOptions {
 }
 
 /**
- * KEYS: a value, and the lock to be released, if any. ARGV: bytes, milliseconds, then if any channel and message to be published;
- * token, channel and name of the lock.
+ * KEYS: a value, and the lock to be released, if any. ARGV: bytes, milliseconds; of an entry channel and message to be published,
+ * then token, channel and name of its lock.
  */
 const WRITE_VALUE = scriptWithinMemory(
   RELEASE,
@@ -26,17 +26,24 @@ if KEYS[2] then release(KEYS[2], unpack(ARGV, 5)) end
 return 1`,
 )
 
-/** Stores a value until this time of the replica, in milliseconds. Returns whether Redis stored it. `message`: with a channel. */
+/** An entry, of which the other replicas receive the key. `lock`: is released in the step that stores it, if it can. */
+interface WrittenEntry {
+  readonly key: string
+  readonly lock?: SharedLock | undefined
+}
+
+/** Stores a value until this time of the replica, in milliseconds. Returns whether Redis stored it. */
 export async function writeValue(
-  { replica: { bodies, times, elapsed }, onEvent }: RedisValuesOptions,
+  { replica: { bodies, times, elapsed, id }, onEvent }: RedisValuesOptions,
   name: string,
   bytes: Buffer,
   until: number,
-  message: readonly string[] = [],
-  lock?: SharedLock,
+  entry?: WrittenEntry,
 ): Promise<boolean> {
   const left = Math.floor(until - elapsed())
   if (left < 1) return false
+  const lock = entry?.lock?.entry === name ? entry.lock : undefined
+  const message = entry === undefined ? [] : [redisChannels.replacements, `${id} ${entry.key}`]
   const keys = lock === undefined ? [name] : [name, lock.key]
   const released = lock === undefined ? [] : [lock.token, redisChannels.locks, lock.name]
   const reply = await bodies.runScript(WRITE_VALUE, keys, [bytes, left, ...message, ...released], times.bulkTimeout)

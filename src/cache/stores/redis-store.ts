@@ -17,7 +17,7 @@ import { Invalidator } from './invalidator.ts'
 import { KnownEpochs } from './known-epochs.ts'
 import { localLookup, toLocalEntry } from './local-entries.ts'
 import { LocalTier } from './local-tier.ts'
-import { isLockBesideEntry, writeLockName } from './lock-names.ts'
+import { writeLockName } from './lock-names.ts'
 import { Locks } from './locks.ts'
 import { RedisEntries } from './redis-entries.ts'
 import { RedisLookups } from './redis-lookups.ts'
@@ -160,8 +160,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     if (now === undefined || compareEpochs(epochs, now) !== 'same') return
     this.#local.put(key, local, now === known)
     if (isLocal) return
-    const lockBeside = isLockBesideEntry(key) ? lock : undefined
-    const [isStored] = await Promise.all([this.#entries.set(key, local, lockBeside), this.#index.add(key, local)])
+    const [isStored] = await Promise.all([this.#entries.set(key, local, lock), this.#index.add(key, local)])
     if (!isStored && local.info) await this.#index.remove({ group: local.info.group, keys: [key] })
   }
 
