@@ -12,7 +12,7 @@
  *            invalidate  – fences the touched tags before a node can act, invalidates them before the response is sent
  *            endTokens   – within the fence: the edge refuses the tokens that the write has ended
  *
- *   A read that reaches an operation of the edge or the nodes is charged first: hits have a rate limit of their own.
+ *   A read that reaches an operation of the edge or the nodes is charged first: hits have a separate rate limit.
  *   Reads that share a fetch are hits, so the cache charges the one that starts it.
  *
  *   then, by the target of the record:

@@ -1,5 +1,5 @@
 /**
- * Texts that the edge signs for itself: JWTs (RFC 7519) with a type of their own (RFC 8725 section 3.11), so that no other
+ * Texts that the edge signs for itself: JWTs (RFC 7519) with their own type (RFC 8725 section 3.11), so that no other
  * token of the edge is accepted in their place.
  */
 import { sign, verify } from 'node:crypto'

@@ -57,7 +57,7 @@ export async function createOperationsListener(options: OperationsOptions): Prom
     return503OnClosing: false,
     ...server,
     bodyLimit: MAX_BODY_BYTES,
-    // The registration of each plugin has a limit of its own (app/plugins.ts).
+    // The registration of each plugin has its own limit (app/plugins.ts).
     pluginTimeout: 0,
     // Errors of the router run no hooks.
     frameworkErrors: (error, request, reply) => {

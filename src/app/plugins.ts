@@ -24,7 +24,7 @@ export interface EdgePlugin {
 /** For the import of a plugin, and for its registration. */
 const TIMEOUT_MS = 10_000
 const WRITABLE_BY_OTHERS = 0o022
-/** In such a folder, users can only replace files of their own. */
+/** In such a folder, users can only replace their own files. */
 const STICKY = 0o1000
 
 /** Imports the plugins of one listener. Rejects with an `Error` for the operator if one cannot be used. */

@@ -17,7 +17,7 @@ interface Lifetimes {
 export function effectiveLifetimes(policies: ReadonlyMap<string, CompiledPolicy>, lifetimesOf: LifetimesOf) {
   const groups = [...new Set([...policies.values()].map(({ group }) => group))].sort()
   return {
-    // Of endpoints without a TTL of their own, and whose responses may be served stale: no endpoint has an empty path.
+    // Of endpoints without their own TTL, and whose responses may be served stale: no endpoint has an empty path.
     groups: Object.fromEntries(groups.map((group) => [group, inMilliseconds(lifetimesOf(group, ''))])),
     endpoints: Object.fromEntries(
       [...policies].map(([path, policy]) => {

@@ -10,7 +10,7 @@ import { SharedPresence } from './shared-presence.ts'
 const FOLLOWER_MS = 0.1
 
 /**
- * The work has a client of its own. Its signal is aborted when the last caller has aborted and the result is not stored,
+ * The work has its own client, whose signal is aborted when the last caller has aborted and the result is not stored,
  * never because the first caller has aborted. Its presence is that of all callers.
  */
 interface Work<T> {

@@ -15,7 +15,7 @@ import { type LongRow, type RowRef, readInput } from './sorted-rows.ts'
 import type { Source } from './sources.ts'
 import type { Row } from './value.ts'
 
-/** Members that are added to each row, `first` in front of its own and `last` behind. Existing members are not changed. */
+/** Members that are added to each row, `first` in front of those of the row and `last` behind. Existing members are not changed. */
 export interface InjectedMembers {
   readonly first?: Readonly<Record<string, string>>
   readonly last?: Readonly<Record<string, string>>

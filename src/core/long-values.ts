@@ -34,7 +34,7 @@ export async function concatInTurns(chunks: readonly Buffer[]): Promise<Buffer> 
 }
 
 /**
- * As `Buffer.concat`, in memory of its own: a part of a larger buffer would keep all of it in memory. Returns a promise for a
+ * As `Buffer.concat`, in separate memory: a part of a larger buffer would keep all of it in memory. Returns a promise for a
  * long result only.
  */
 export function concatOwn(chunks: readonly Buffer[]): Buffer | Promise<Buffer> {

@@ -250,7 +250,7 @@ export function isInRelease(
   return (minorOf(since) ?? 0) <= minor && minor <= (minorOf(until) ?? Number.POSITIVE_INFINITY)
 }
 
-/** Whether a node of the release, if it is the master, is the only one with an API, and has no paths of its own (`/manager`). */
+/** Whether a node of the release, if it is the master, is the only one with an API, and has no separate paths (`/manager`). */
 export function isRelease5(release: string | undefined): boolean {
   return minorOf(release) === Number.POSITIVE_INFINITY
 }

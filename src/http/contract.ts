@@ -157,7 +157,7 @@ export function handleErrors(app: FastifyInstance, contract: HttpContract, log: 
 /** Returns the contract's error for an error of Fastify. Any unexpected error becomes 949, with the original as its cause. */
 export function toEdgeError(error: unknown): EdgeError {
   if (error instanceof EdgeError) return error
-  // Of the route of a plugin: those of the contract have errors of their own.
+  // Of the route of a plugin: those of the contract have their own errors.
   const { validation, message } = (error ?? {}) as Partial<FastifyError>
   if (validation !== undefined) return new EdgeError(900, `: ${message}`, { cause: error })
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined

@@ -165,7 +165,7 @@ function createApp(options: HttpOptions, hits: PreparedHits): FastifyInstance {
     requestIdHeader: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
-    // The registration of each plugin has a limit of its own (app/plugins.ts).
+    // The registration of each plugin has its own limit (app/plugins.ts).
     pluginTimeout: 0,
     // The contract parses the query.
     routerOptions: { ...contract.router, querystringParser: () => ({}) },

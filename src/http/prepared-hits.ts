@@ -104,7 +104,7 @@ export class PreparedHits {
     const { contract, settings } = this.#options
     return (request, response) => {
       const hit = this.#hits.get(request.url ?? '')
-      // CORS adds headers of its own to each response.
+      // CORS adds its own headers to each response.
       if (
         hit === undefined ||
         hit.release !== contract.release?.() ||

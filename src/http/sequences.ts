@@ -34,7 +34,7 @@ interface RequestFlow extends ClientFlow {
  * The sequences of all parties. A busy connection does not show who is bulk: one of a pool has requests of many people, and some
  * clients open one for each request. But a sparse one is not bulk, whatever others of its party read. Bulk requests of a kind
  * take turns by connection. A page that continues a walk through a collection is bulk at once, also on a sparse connection,
- * and in a flow of its own.
+ * and in a separate flow.
  */
 export class Sequences {
   readonly #latest = new RecentlyUsed<Sequence>(MAX_IN_USE)

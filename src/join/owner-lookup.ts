@@ -56,7 +56,7 @@ export type OwnerLookup = ReturnType<typeof createOwnerLookup>
 export function createOwnerLookup({ endpoints, read }: OwnerLookupPorts) {
   return {
     /**
-     * Returns the owners of all agents; may be served from the cache. Throws 931. The table has a stale time of its own, so it
+     * Returns the owners of all agents; may be served from the cache. Throws 931. The table has its own stale time, so it
      * is not made of stale responses. `maxAge`: of pages that took these milliseconds to fetch.
      */
     findAll: async (request: EdgeRequest, maxAge: (fetchTime: number) => number): Promise<AllOwners> => {

@@ -1,4 +1,4 @@
-/** The rows of all agents in distribution mode `edge`: each node returns those of its own agents. */
+/** The rows of all agents in distribution mode `edge`: each node returns those of the agents that report to it. */
 
 import { setImmediate as immediate } from 'node:timers/promises'
 import { agentIdsOf } from '../collections/agent-ids.ts'

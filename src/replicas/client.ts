@@ -97,7 +97,7 @@ function commonOptions(target: RedisConnectionOptions, times: RedisTimes) {
     // The estimate of a Redis that loads its data may be long, and is often wrong.
     maxLoadingRetryTime: times.bulkTimeout,
     autoResendUnfulfilledCommands: false,
-    // ioredis does not handle the rejection of its own SUBSCRIBE if the connection is lost just then: the process would
+    // ioredis does not handle the rejection of its SUBSCRIBE if the connection is lost just then: the process would
     // end. The replica subscribes after each connection anyway.
     autoResubscribe: false,
     disableClientInfo: true,

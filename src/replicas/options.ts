@@ -54,7 +54,7 @@ export const DEFAULT_TIMES: Omit<RedisTimes, 'commandTimeout'> = {
 export const redisKeys = {
   /** Hash of tag epochs, write fences, the generation and the registry of replicas. */
   epochs: 'edge:{e}',
-  /** With the version of its format: replicas of another version have entries of their own. */
+  /** With the version of its format: replicas of another version have their own entries. */
   entry: (key: string) => `edge:c:2:${key}`,
   /** One of the parts of a value that is too large for one entry. */
   part: (name: string) => `edge:p:${name}`,

@@ -80,7 +80,7 @@ export function streamFailureOf({ readableEnded, errored }: Readable): CallFailu
 
 /**
  * Returns a copy of a call with members that it does not have. In Node 20, a spread with such members makes an object with a
- * hidden class of its own, which takes several times as long. A spread that replaces members is cheaper.
+ * hidden class that no other object has, which takes several times as long. A spread that replaces members is cheaper.
  */
 export function copyWith<Call extends NodeCall, Members extends object>(
   call: Call,

@@ -85,7 +85,7 @@ function layoutOfRefusal(type: HeaderValue, challenge: HeaderValue): Layout | un
   return challenge === V3_CHALLENGE ? 'v3' : undefined
 }
 
-/** The v4 layout has a media type of its own for errors, and sends files as text. */
+/** The v4 layout has its own media type for errors, and sends files as text. */
 function isReadable(type: string, status: number, expect: ResponseExpectation['expect']): boolean {
   if (type === 'application/json') return true
   if (status !== 200) return type === PROBLEM_TYPE

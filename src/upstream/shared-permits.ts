@@ -1,6 +1,6 @@
 /**
  * The calls to one node that count, of all replicas, and permits for further ones (`call-window.ts` has the rules). If Redis is
- * unreachable, a replica goes on with the count that it knows, and counts each call of its own as often as there are replicas:
+ * unreachable, a replica goes on with the count that it knows, and counts each of its calls as often as there are replicas:
  * each has its share of what is left.
  */
 import type { Counters } from '../core/counters.ts'

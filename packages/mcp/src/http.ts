@@ -54,7 +54,7 @@ interface Refusal {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A page of another site can reach loopback through a name of its own (DNS rebinding), so the name is checked first. */
+/** A page of another site can reach loopback through its own name (DNS rebinding), so the name is checked first. */
 function refusalOf({ headers, url = '', method = '' }: IncomingMessage, options: HttpOptions): Refusal | undefined {
   const { host = '', origin, authorization = '' } = headers
   const name = host.replace(/:\d+$/, '').toLowerCase()
@@ -86,7 +86,7 @@ function refuse(response: ServerResponse, { status, message, headers }: Refusal)
     .end(`${message}\n`)
 }
 
-/** Each request has a server of its own; what waits for a confirmation is shared by all. */
+/** Each request has its own server; what waits for a confirmation is shared by all. */
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,

@@ -29,7 +29,7 @@ t.test('no text ends its delimiters, hides, or looks like another block; the val
     )
     names.add(/^<([^>]*)>/.exec(marked)?.[1] ?? '')
   }
-  t.equal(names.size, hostile.length, 'each result has delimiters of its own')
+  t.equal(names.size, hostile.length, 'each result has its own delimiters')
 })
 
 t.test('cursors lead through all rows, each once, also through rows longer than the budget', async (t) => {

@@ -86,7 +86,7 @@ export function codesByStatus(endpoint: Endpoint): Readonly<Record<string, reado
   }
 }
 
-/** Errors of the request itself, which have a status of their own. */
+/** Errors of the request itself, which have their own status. */
 export const otherRefusals = edgeCodes((s) => s > 400 && s < 500 && ![401, 403, 429].includes(s))
 
 export function ascending(codes: readonly number[]): readonly number[] {

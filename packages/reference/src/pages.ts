@@ -80,7 +80,7 @@ const UNUSED = /[\\/](?:csp\.json|index\.html|logo\.svg|swagger-ui\.js)$/
 
 /**
  * Writes the pages to a folder, and what all of them load to `static` there. A page has two files: relative addresses depend on
- * the slash at the end of its own.
+ * the slash at the end of the page's address.
  */
 export async function writePages(folder: string, pages: readonly Page[]): Promise<void> {
   const assets = join(folder, 'static')

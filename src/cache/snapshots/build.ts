@@ -102,7 +102,7 @@ async function build(
     if (!ports.hasIdleCapacity(request)) throw new SnapshotRefusedError('busy', 'the nodes have no idle capacity')
   }
   const total = demands.totalOf(target.key)
-  // A client waits at most for one call of its own. Others are work for later requests.
+  // A client waits at most for one of its calls. Others are work for later requests.
   const priority = total !== undefined && demands.callsOf(target.key) === 1 ? request.priority : 'bulk'
   const { isJoined } = target.policy
   // Rows that each page needs are read whatever they cost.

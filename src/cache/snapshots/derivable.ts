@@ -33,7 +33,7 @@ export function computableOf({ settings, resolveTarget, nodeReads }: DerivablePo
   const { snapshot: kind, group } = target.policy
   const { groups } = settings().snapshots
   const hasSnapshots = kind !== undefined && Object.keys(conditions).length === 0 && groups.includes(group)
-  // Requests that differ only in spelling have the same key of their own.
+  // Requests that differ only in spelling have the same `own.key`.
   return { request, key: own.key, derivation, snapshot, target, hasSnapshots, conditions }
 }
 

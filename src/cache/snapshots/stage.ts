@@ -1,6 +1,6 @@
 /**
  * The part behind the cache that answers queries of a collection from a snapshot of all its rows. The head of a snapshot
- * is read through the cache under a key of its own, with the tags of its queries, so that epochs, fences, fetch locks,
+ * is read through the cache under its own key, with the tags of its queries, so that epochs, fences, fetch locks,
  * refreshes and purges hold for it as for a response. A computed response is stored like a joined one, with
  * the age and the rest of the lifetime of its only part.
  */

@@ -11,7 +11,7 @@ interface EpochRead {
 
 /** Tags whose epochs are known, at least. */
 const MIN_KNOWN_TAGS = 200_000
-/** Bytes of the local tier for each known tag: an entry has a tag of its key, often one of its own, and about 1 KiB or more. */
+/** Bytes of the local tier for each known tag: an entry has about 1 KiB or more, and a tag that often no other entry has. */
 const LOCAL_BYTES_PER_TAG = 512
 
 /**

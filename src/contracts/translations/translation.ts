@@ -46,7 +46,7 @@ export interface CallTemplate {
   readonly list?: { readonly as: string; readonly from: 'body.ids' | 'query.ids' }
   /** The edge asks for all rows, sorts and pages them: what the node counts as their total is something else. */
   readonly allRows?: true
-  /** The call takes no `wait_for_complete`: it has no time limit of its own. */
+  /** The call takes no `wait_for_complete`: it has no separate time limit. */
   readonly endless?: true
   /** Instead, if all of these parameters of path and query have these values; `null`: is absent. */
   readonly when?: { readonly values: Readonly<Record<string, string | null>> } & Pick<
@@ -186,7 +186,7 @@ export type ResponseRule =
   | { readonly kind: 'text'; readonly text: string; readonly variants?: readonly TextVariant[] }
   /** `{msg, affected_agents, failed_ids}`. */
   | AffectedRule
-  /** A shape of its own: a function in `layouts/v4/shapes.ts`. */
+  /** A special shape: a function in `layouts/v4/shapes.ts`. */
   | { readonly kind: 'own'; readonly shape: OwnShape; readonly rows?: RowRule }
 
 export interface TextVariant {

@@ -6,7 +6,7 @@ import { agentsOrAll, param, query, rows } from './parameters.ts'
 import { ciscatFilters } from './scans.ts'
 import { master, read, write } from './shared.ts'
 
-/** Tables that no call returns for many agents, without filters of their own. */
+/** Tables that no call returns for many agents, without their own filters. */
 const tablesSince414 = [
   { part: 'users', what: 'users' },
   { part: 'groups', what: 'user groups' },

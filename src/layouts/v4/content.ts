@@ -152,7 +152,7 @@ export function isUnknownCall(content: Content): boolean {
 
 const NAMED_AGENT = /no database for agent (\d+)/g
 
-/** Returns the agents because of which the call failed: each node of the cluster names the first of its own. */
+/** Returns the agents because of which the call failed: each node of the cluster names its first. */
 export function agentsWithoutDatabase(content: Content | string): ReadonlySet<string> {
   if (typeof content === 'string' || content.kind !== 'problem' || content.code !== NO_DATABASE) return new Set()
   const texts = [content.detail, ...content.nodeDetails]

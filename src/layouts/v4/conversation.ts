@@ -83,7 +83,7 @@ export class Conversation {
     return this.#isUnknownCall
   }
 
-  /** The parameter with which a node has no time limit of its own, if the request has it. */
+  /** The parameter with which a node has no separate time limit, if the request has it. */
   get waiting(): V4Call['query'] {
     return this.request.waitForComplete ? { wait_for_complete: 'true' } : {}
   }

@@ -108,7 +108,7 @@ export class PassedOnCalls {
     const isHang = result.ok ? isTimeoutInside(result.response, call.node) : isHung(result)
     if (result.ok && !isHang) this.#clear(probed)
     else if (isSeveral(target)) {
-      // A command to several nodes has no time limit of its own, so the client waits no longer.
+      // A command to several nodes has no separate time limit, so the client waits no longer.
       const isLate = reportsLostNodes && !result.ok && result.fault === 'timeout' && result.sent
       if (isHang || isLate) await this.#findLost(call, next)
     } else if (isHang) {

@@ -138,7 +138,7 @@ interface Answer {
 
 type Send = (path: string, authorization: string, method?: 'GET' | 'POST') => Promise<Answer>
 
-/** Each client has an address of its own. */
+/** Each client has its own address. */
 function agentOf(client: number): Agent {
   return new Agent({ connections: 1, connect: { localAddress: `127.0.${1 + (client >> 7)}.${1 + (client & 127)}` } })
 }

@@ -86,7 +86,7 @@ export async function startEdge(options: GrowthEdgeOptions): Promise<GrowthEdge>
     },
     cache: {
       ttl: { agents: '1h' },
-      // Each entry is a response of its own, not one that is computed from a snapshot.
+      // Each entry is a separate response, not one that is computed from a snapshot.
       snapshots: { groups: [] },
       // On a busy machine the default would turn hits into misses.
       redis: { url: redis, timeout: '1s', tls: { required: false } },

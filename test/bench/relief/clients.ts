@@ -47,7 +47,7 @@ export interface Place {
 /** Milliseconds that dashboards and bulk clients wait for an answer. */
 const PATIENCE_MS = 60_000
 const IMPATIENCE_MS = 1000
-const AT_ONCE = 10
+const CONCURRENT_READS = 10
 const AGENTS = 100
 const BULK_LIMIT = 20
 const INVENTORY = ['os', 'hardware', 'packages', 'ports', 'processes', 'netaddr', 'netiface', 'netproto']
@@ -98,7 +98,7 @@ export function startParty(party: Party, place: Place, onAnswer: (answer: Answer
     while (!isStopped) {
       const targets = kind === 'dashboard' ? DASHBOARD : BULK
       if (kind === 'dashboard') position = Math.floor(Math.random() * DASHBOARD.length)
-      const atOnce = kind === 'impatient' ? AT_ONCE : 1
+      const atOnce = kind === 'impatient' ? CONCURRENT_READS : 1
       const next = Array.from({ length: atOnce }, (_, at) => targets[(position + at) % targets.length] ?? '/')
       position += atOnce
       await Promise.all(next.map((target) => ask(client, target)))

@@ -58,7 +58,7 @@ export const knownDifferences: readonly Known[] = [
   {
     requests: /^GET \/experimental\/(?:ciscat|syscollector)\/\w+ /,
     difference: 'another total',
-    why: 'workers have no agent 000 of their own there, and scans of agents since 4.0 have other values',
+    why: 'workers have no agent 000 there, and scans of agents since 4.0 have other values',
   },
   {
     requests: /^GET \/agents \?version$/,

@@ -12,7 +12,7 @@ export interface RedisGroup {
   lead(name: string): void
   /** Sends a command to a server, always over the same connection. */
   command(name: string, args: readonly string[]): Promise<unknown>
-  /** Sends a command over a connection of its own, without waiting for the reply, which may be an error. */
+  /** Sends a command over a separate connection, without waiting for the reply, which may be an error. */
   start(name: string, args: readonly string[]): void
   close(): Promise<void>
 }

@@ -26,7 +26,7 @@ export interface Stage {
   readonly certificates: ReadonlyMap<string, Pair>
   readonly stub: StubNode | undefined
   readonly redis: RedisGroup | undefined
-  /** The program, if the edge is a process of its own. */
+  /** The program, if the edge is a separate process. */
   readonly process: EdgeProgram | undefined
   close(): Promise<void>
 }

@@ -98,12 +98,12 @@ async function change({ stage, values }: Course, step: Step): Promise<void> {
   }
   if (step.redisPrimary !== undefined) stage.redis?.lead(step.redisPrimary)
   if (step.signal !== undefined) {
-    if (stage.process === undefined) throw new Error('the edge of this rig has no process of its own')
+    if (stage.process === undefined) throw new Error('the edge of this rig is no separate process')
     process.kill(stage.process.pid, step.signal)
   }
 }
 
-/** The folder as the edge has it: in a process with mounts of its own, another one. */
+/** The folder as the edge has it: in a process with its own mounts, another one. */
 function rootOf({ process: own, folder }: Stage): string {
   return own === undefined ? folder : `/proc/${own.pid}/root${folder}`
 }

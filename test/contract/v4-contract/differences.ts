@@ -11,7 +11,7 @@ export interface Difference {
 
 const differences: readonly Difference[] = [
   {
-    reason: 'The edge logs its own users in and out, with tokens of its own.',
+    reason: 'The edge logs its own users in and out, with its own tokens.',
     lines: [1, 2, 5, 6, 60],
     status: 200,
   },

@@ -23,7 +23,7 @@ function withUser(exchange: ContractExchange): ContractExchange {
   return GOOD_TOKEN.test(exchange.note ?? '') ? { ...exchange, user: 'reader' } : exchange
 }
 
-/** Notes of a node that is at its limit, or blocks the logins of an address: the edge has such rules of its own. */
+/** Notes of a node that is at its limit, or blocks the logins of an address: the edge has its own rules for that. */
 const limits = /max_request_per_minute|wrong password|^address blocked(?!: a good token)/
 
 type Which = (exchange: ContractExchange) => boolean
@@ -101,7 +101,7 @@ function filled(exchange: ContractExchange): ContractExchange {
   return { ...exchange, request: { ...request, ...(text !== undefined && { body: text }) }, response }
 }
 
-/** Without what differs because the edge has users and tokens of its own. */
+/** Without what differs because the edge has its own users and tokens. */
 function comparable(body: string): unknown {
   return parsed(body.replace(/("token": ?)"[^"]+"/, '$1"<TOKEN>"').replace(/User \w+ was/, 'User NAME was'))
 }

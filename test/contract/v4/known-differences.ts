@@ -6,7 +6,7 @@ export const explained: ReadonlyMap<number, string> = new Map<number, string>([
   [37, 'the v3 layout sorts agents by their last message in place of their status'],
   [53, 'in the v3 layout a version has the name of the product'],
   [54, 'in the v3 layout a version has the name of the product'],
-  [183, 'the v3 layout has a code of its own for an unknown agent'],
+  [183, 'the v3 layout has its own code for an unknown agent'],
   [1178, 'in the v3 layout an agent does not belong to a group that does not exist'],
   [1158, 'in the v3 layout each agent of the list fails if the group does not exist'],
   [122, 'the edge counts the agents by their platform, which was not recorded for this user'],

@@ -11,7 +11,7 @@ import { expectedOf } from './oracle.ts'
 import { startReplay } from './v3-master.ts'
 import { urlOf, v3RequestOf } from './v3-requests.ts'
 
-/** Exchanges that the edge answers with an error of its own, by their lines in the recording. */
+/** Exchanges that the edge answers with its own error, by their lines in the recording. */
 const errors: ReadonlyMap<number, { readonly code: number; readonly reason: string }> = new Map([
   [1434, { code: 612, reason: 'a text of this length stops the node for good' }],
   [1460, { code: 612, reason: 'no text has a NUL character' }],

@@ -75,7 +75,7 @@ t.test('one wrong read among many is found', async (t) => {
   t.match(check([...history, read(2499, 25_005, 25_006)]), [{ kind: 'stale', bound: 2500 }, { kind: 'backwards' }])
 })
 
-t.test('a read that is marked as served without Redis is no older than the writes of its own replica', async (t) => {
+t.test('a read that is marked as served without Redis is no older than the writes of the same replica', async (t) => {
   const marked = { ...read(0, 3, 4, 'one'), isWithoutRedis: true } as const
   t.same(kinds({ ...wrote(1, 0, 2), by: 'two' }, marked), [], 'another replica may have written')
   t.same(kinds(wrote(1, 0, 2), marked), [['stale', 3, 1]])

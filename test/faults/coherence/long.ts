@@ -72,7 +72,7 @@ function report(check: string, passed: boolean): void {
 
 const isExtended = ({ reads, unanswered }: Counted) => reads + unanswered > MAX_EXTENSION * operations
 
-/** Each replica behind links of its own. */
+/** Each replica has its own links. */
 async function checkLinks(replicas: number, worstHour = false): Promise<void> {
   const until = (counted: Counted) => !worstHour || counted.withoutRedis > 0 || isExtended(counted)
   const found = await run({ ...size, replicas, links: fault ?? true, chaos: false, worstHour, until })

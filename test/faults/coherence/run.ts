@@ -28,7 +28,7 @@ export interface RunOptions {
   /** Inject faults meanwhile; a name: this fault only. */
   readonly chaos: boolean | string
   /**
-   * Each replica reaches Redis and the upstream over links of its own, which have faults meanwhile; a name: this kind of
+   * Each replica reaches Redis and the upstream over its own links, which have faults meanwhile; a name: this kind of
    * fault only, and only between replicas and Redis. The run goes on until each link had each kind of fault.
    */
   readonly links?: boolean | string

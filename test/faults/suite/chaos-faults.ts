@@ -18,7 +18,7 @@ export interface ChaosStage {
   readonly balancer: Balancer
   readonly redis: RedisServer
   readonly upstream: NodeUpstream
-  /** The nodes as each replica reaches them, over links of its own. */
+  /** The nodes as each replica reaches them, over its own links. */
   readonly nodes: ReadonlyMap<EdgeProcess, EdgeProcessOptions['nodes']>
   readonly links: readonly Link[]
   /** Called at the end of each fault of a link. */

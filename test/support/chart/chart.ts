@@ -37,7 +37,7 @@ export function findHelm(): string | undefined {
 /** Returns the output of `helm template` with a file as the configuration; '' is none. Throws with helm's message. */
 export function template(helm: string, args: readonly string[] = [], config: string = CONFIG): string {
   const settings = config === '' ? [] : ['--set-file', `config=${config}`]
-  // Helm compares kubeVersion of the chart with a version of its own, which may be older.
+  // Helm compares kubeVersion of the chart with its own version, which may be older.
   const all = ['template', 'manager-edge', CHART, '--kube-version', '1.31.0', ...settings, ...args]
   return execFileSync(helm, all, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 }

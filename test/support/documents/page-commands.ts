@@ -24,7 +24,7 @@ export type Commands = Readonly<Record<string, Step | string>>
 export interface Page {
   readonly path: string
   readonly commands: Commands
-  /** The sections run one after the other in one copy of the system. Otherwise each one has a copy of its own. */
+  /** The sections run one after the other in one copy of the system. Otherwise each one has its own copy. */
   readonly whole?: boolean
   /** What the steps call, in bash, after the functions of this file. */
   readonly functions?: string

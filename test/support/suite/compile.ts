@@ -62,7 +62,7 @@ function compile(source: string, target: string): void {
   utimesSync(`${target}.map`, atime, mtime)
 }
 
-/** A worker runs many files, and tap has one root test per process: the worker gives each file a root test of its own. */
+/** A worker runs many files, and tap has one root test per process: the worker gives each file its own root test. */
 function withOwnRoot(code: string): string {
   return code.replace(/^import t from "tap";$/m, 'import tap from "tap"; const t = tap.context.root ?? tap;')
 }

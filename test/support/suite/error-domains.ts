@@ -2,7 +2,7 @@
  * Lets tap find the test of an uncaught error without async hooks. With them, Node.js tracks each promise and each socket of
  * a file until the garbage collector has found it, which took an eighth of the CPU time of the workers. Without them, an error
  * belongs to the test that has started last and has not ended: a worker runs one file at a time, and a file one test at a
- * time. Files with async hooks of their own have processes of their own.
+ * time. Files with async hooks have their own processes.
  */
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 

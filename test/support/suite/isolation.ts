@@ -1,4 +1,4 @@
-/** Decides which test files need a process of their own, from their texts: there is nothing to declare. */
+/** Decides which test files need their own process, from their texts: there is nothing to declare. */
 
 /** Patterns and what a file with them does. */
 const REASONS: readonly (readonly [RegExp, string])[] = [

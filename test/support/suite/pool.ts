@@ -85,7 +85,7 @@ export class Pool {
 
   async #start(): Promise<Worker> {
     const { script, execArgv, env } = this.#options
-    // A session of its own: a signal of the terminal does not reach the worker.
+    // A separate session: a signal of the terminal does not reach the worker.
     const child = fork(script, { execArgv, env, detached: true, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
     const mark = this.#mark && `${this.#mark}${String(this.#workers.length + 1).padStart(3, '0')}`
     const worker = { child, mark, meter: createMeter(), cpuSeconds: 0 }

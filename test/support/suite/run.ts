@@ -1,5 +1,5 @@
 /**
- * Runs the compiled test files in workers, long ones first (`npm test`). The proofs are a run of their own (`npm run test:proofs`).
+ * Runs the compiled test files in workers, long ones first (`npm test`). The proofs are a separate run (`npm run test:proofs`).
  * With `--random` or a seed the order is random (`npm run test:random`); the seed is printed, and repeats the order. `npx tap FILE`
  * runs single files without this.
  */

@@ -1,5 +1,5 @@
 /**
- * Runs test files in one process, one after the other, as the suite names them. Each file has a root test of its own. What
+ * Runs test files in one process, one after the other, as the suite names them. Each file has its own root test. What
  * a file leaves behind would reach the next one, so it is a failure of the file.
  */
 // Before tap.

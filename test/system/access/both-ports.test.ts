@@ -5,7 +5,7 @@ import { simulated } from '../../support/simulated.ts'
 const LIMIT = 10
 /** Less than the window of the limit. */
 const MAX_BURST_MS = 900
-/** Each has a window of its own, which begins with its first request, and words that no other user has searched. */
+/** Each has its own window, which begins with its first request, and words that no other user has searched. */
 const USERS = ['admin', 'operator', 'reader'] as const
 
 t.test('requests of one caller at both ports share one limit', async (t) => {

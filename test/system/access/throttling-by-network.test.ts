@@ -54,5 +54,5 @@ t.test('an attacker who changes addresses within a network, or forges headers, s
   const other = await proxied('victim of two networks', (attempt) => ({
     'x-forwarded-for': `2001:db8:1:${attempt % 2}::1`,
   }))
-  t.equal(other, 2 * FAILURES, 'another network has a count of its own')
+  t.equal(other, 2 * FAILURES, 'another network has its own count')
 })

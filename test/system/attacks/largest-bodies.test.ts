@@ -26,7 +26,7 @@ const UPLOAD_BYTES = 10 * MIB
 const RESPONSE_BYTES = 10 * MIB
 
 /**
- * The node and the client are in a thread of their own, whose time does not count. The node answers each request other than a login
+ * The node and the client are in another thread, whose time does not count. The node answers each request other than a login
  * with the response that was set, and counts the bytes of the bodies that it gets.
  */
 const outside = `

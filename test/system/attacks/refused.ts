@@ -38,7 +38,7 @@ const timeouts = { headers: '2s', body: '3s', write: '2s', expect: '2s' }
 /** Between two requests of the client that must notice nothing. */
 const PAUSE_MS = 20
 /** More handshakes of TLS at once could last longer than the timeout of headers on busy cores. */
-const AT_ONCE = 16
+const CONCURRENT_ATTACKS = 16
 const CLASSES: readonly (readonly [RegExp, string])[] = [
   [/CONNECT/, 'CONNECT'],
   [/H16/, 'upgrade'],
@@ -90,8 +90,8 @@ async function checkEdges(plain: EdgeProcess, secure: EdgeProcess): Promise<Read
     const bystander = watchOtherClient(listener)
     const attacks = ENDINGS.flatMap((ending) => rowsFor(listener).map((row) => ({ row, ending })))
     const begun: (Attack & (typeof attacks)[number])[] = []
-    for (let at = 0; at < attacks.length; at += AT_ONCE) {
-      const some = attacks.slice(at, at + AT_ONCE)
+    for (let at = 0; at < attacks.length; at += CONCURRENT_ATTACKS) {
+      const some = attacks.slice(at, at + CONCURRENT_ATTACKS)
       const sent = some.map(async (attack) => ({ ...attack, ...(await send(listener, attack.row, attack.ending)) }))
       begun.push(...(await Promise.all(sent)))
     }

@@ -88,7 +88,7 @@ let clients = 0
 function startClient({ replicas }: Stage, which: Omit<Client, 'socket' | 'text'>): Client {
   const edge = replicas[which.replica] as RunningEdge
   clients += 1
-  // Each client has an address of its own: many at one address are bulk, whose queued calls may be rejected.
+  // Each client has its own address: many at one address are bulk, whose queued calls may be rejected.
   const localAddress = `127.1.${(clients >> 8) % 256}.${clients % 256}`
   const port = Number(new URL(edge.url).port)
   const socket = connect({ host: '127.0.0.1', localAddress, port, allowHalfOpen: true })

@@ -30,7 +30,7 @@ async function playRound(t: Test) {
   let calledAt = 0
   const node = await fakeNode(t, (incoming, response) => {
     const path = incoming.url?.replace(/\?.*/, '') ?? ''
-    // The edge has calls of its own.
+    // The edge makes calls by itself.
     if (path !== PERSON && !LISTS.includes(path)) return envelope(incoming, response)
     calls.push(path)
     calledAt = performance.now()

@@ -79,7 +79,7 @@ export function program(
   return { child, output: () => out + err, ended, until }
 }
 
-/** Runs the program until it ends: a command that needs nothing of its own process runs in one that has run others. */
+/** Runs the program until it ends: a command that needs no separate process runs in one that has run others. */
 export function result(...call: Parameters<typeof program>): Promise<Ended> {
   const [t, args, { env = {}, input = '', ...own } = {}] = call
   if (Object.keys(own).length > 0 || !SHARING.has(args[0] ?? '')) return program(...call).ended

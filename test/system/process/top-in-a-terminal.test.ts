@@ -21,7 +21,7 @@ t.test('top fits the screen of a terminal, and ends with q', async (t) => {
     await (await fetch(`${edge.url}/agents/00${id}`, { headers })).arrayBuffer()
   }
   const command = `stty cols ${COLUMNS} rows ${ROWS}; exec '${process.execPath}' dist/cli.js top --operations ${edge.operationsUrl} --user admin --password-file '${passwordFile}'`
-  // util-linux: runs the command with a terminal of its own.
+  // util-linux: runs the command with its own terminal.
   const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'])
   let output = ''
   child.stdout.on('data', (bytes) => {

@@ -37,7 +37,7 @@ export function createTestBrowser(edgeUrl: string): TestBrowser {
   async function send(url: string, { headers, ...init }: Init): Promise<Visit> {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const isEdge = url.startsWith(edgeUrl)
-    // A connection of its own: on a busy machine, the edge closes idle connections just before the next request.
+    // A separate connection: on a busy machine, the edge closes idle connections just before the next request.
     const response = await request(url, {
       ...init,
       headers: { accept: 'text/html,*/*;q=0.8', ...(isEdge && cookie !== '' && { cookie }), ...headers },

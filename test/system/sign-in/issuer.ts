@@ -1,5 +1,5 @@
 /**
- * An OpenID Connect issuer on loopback, as a process of its own would be: discovery, keys, a page for signing in, codes
+ * An OpenID Connect issuer on loopback, as a separate process would be: discovery, keys, a page for signing in, codes
  * with PKCE that are accepted once, signed ID tokens, and a page that ends its session. Faults are set by the test.
  */
 import { createHash, createHmac, generateKeyPairSync, type KeyPairKeyObjectResult, randomBytes } from 'node:crypto'

@@ -14,7 +14,7 @@ t.test('an operator signs in with a form, and signs out', async (t) => {
   t.equal(first.status, 401)
   t.match(first.headers['content-type'], 'text/html')
   t.match(first.text, /<form method="post" action="\/sign-in">/, 'a page with a form')
-  t.notMatch(first.headers['www-authenticate'], /Basic/, 'the browser opens no dialog of its own')
+  t.notMatch(first.headers['www-authenticate'], /Basic/, 'the browser opens no dialog')
   t.match(first.headers['content-security-policy'], "form-action 'self'")
   t.equal((await browser.open(at('/sign-in/style.css'))).status, 200)
 

@@ -1,5 +1,5 @@
 /**
- * Release 5.0 checks tokens in two processes, each with a cache of its own: a log-out ends a token in one of them. A token of a
+ * Release 5.0 checks tokens in two processes, each with its own cache: a log-out ends a token in one of them. A token of a
  * login right after is good. A log-out that passed the edge holds there, and a new login is good at once.
  */
 import { createServer } from 'node:http'

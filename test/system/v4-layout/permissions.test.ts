@@ -67,7 +67,7 @@ for (const store of ['memory', 'Redis'] as const) {
       return ((await response.json()) as { data: { key: string } }).data.key
     }
     const keys = await Promise.all((['ann', 'bob', 'eve', 'nil'] as const).map(explained))
-    t.equal(new Set(keys).size, 4, 'each user has a key of its own')
+    t.equal(new Set(keys).size, 4, 'each user has its own key')
   })
 }
 

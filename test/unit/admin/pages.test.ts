@@ -25,7 +25,7 @@ t.test('the pages of the reference have the permissions, headers and errors of t
   t.equal(head.headers.get('content-length'), String(length), 'HEAD has the length of the page')
   t.equal(await head.text(), '')
   const etag = whole.headers.get('etag') ?? ''
-  // Without a header of its own, `fetch` sends `no-cache`, which forbids a 304.
+  // Without such a header, `fetch` sends `no-cache`, which forbids a 304.
   const unchanged = await get(path, 'operator', { 'if-none-match': etag, 'cache-control': 'max-age=0' })
   t.strictSame([unchanged.status, unchanged.headers.get('content-length')], [304, null])
   const part = await get(path, 'operator', { range: 'bytes=0-9' })

@@ -21,7 +21,7 @@ t.test('GET /cache/config shows the lifetimes of each group and of each endpoint
   const agents = { ttlMs: 10_000, staleWhileRevalidateMs: 'automatic', staleIfErrorMs: 60_000 }
   t.strictSame(groups.agents, agents)
   t.strictSame(endpoints['/agents'], { group: 'agents', ...agents })
-  t.strictSame(endpoints['/agents/summary'], { group: 'agents', ...agents, ttlMs: 2000 }, 'a TTL of its own')
+  t.strictSame(endpoints['/agents/summary'], { group: 'agents', ...agents, ttlMs: 2000 }, 'its own TTL')
   t.match(endpoints['/rules'], { ttlMs: 500, staleWhileRevalidateMs: 4000 })
   t.strictSame(
     endpoints['/manager/configuration/validation'],

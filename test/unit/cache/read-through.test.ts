@@ -284,7 +284,7 @@ t.test('the call that verifies a hit is answered by no stored response', async (
   )
 })
 
-t.test('a read of the v4 contract has the lifetimes of its own endpoint, also while calls wait', async (t) => {
+t.test('a read of the v4 contract has the lifetimes of its endpoint, also while calls wait', async (t) => {
   const names = new Set<string>()
   const lifetimesOf = (_: string, name: string) => {
     names.add(name)

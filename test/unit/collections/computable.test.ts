@@ -41,7 +41,7 @@ const byNode: Readonly<Record<string, Queries>> = {
     ['agents', { status: 'disconnected' }],
     ['agents', { q: 'group!=default' }],
   ],
-  'words and parentheses have a meaning of their own': [
+  'words and parentheses have their own meaning': [
     ['packages', { q: 'name=all;size>1' }],
     ['packages', { q: 'name!=null' }],
     ['packages', { architecture: 'all' }],

@@ -57,7 +57,7 @@ t.test('the v4 contract has no faults', async (t) => {
   t.strictSame(checkCatalogue(v4Contract), [], 'records in src/contracts/v4')
 })
 
-t.test('each summary is a sentence of its own', async (t) => {
+t.test('each summary is a separate sentence', async (t) => {
   const summaries = v4Contract.map(({ summary }) => summary)
   t.equal(new Set(summaries).size, summaries.length)
   for (const summary of summaries) t.match(summary, /^[A-Z][a-z]+ [^.]+[^. ]$/)

@@ -10,17 +10,17 @@ import { checkList } from '../../../src/http/body-contents.ts'
 import { measureBestRun } from '../../support/event-loop.ts'
 
 const ROWS = 100_000
-const AT_ONCE = 8
+const WORKS_OF_A_KIND = 8
 /** CPU milliseconds: the bound of src/core/turns.ts. */
 const MAX_TURN_MS = 20
 
-const items = Array.from({ length: ROWS / AT_ONCE }, (_, at) => ({
+const items = Array.from({ length: ROWS / WORKS_OF_A_KIND }, (_, at) => ({
   name: `package-${(at * 7919) % ROWS}`,
   version: `${at}`,
   description: 'a library that other packages need',
 }))
 const body = Buffer.from(JSON.stringify({ error: 0, data: { items, totalItems: items.length } }))
-const names = Array.from({ length: ROWS / AT_ONCE }, (_, at) => `name-${(at * 7919) % ROWS}`)
+const names = Array.from({ length: ROWS / WORKS_OF_A_KIND }, (_, at) => `name-${(at * 7919) % ROWS}`)
 const list = Buffer.from(names.map((name) => `${name}:1\n`).join(''))
 
 async function join() {
@@ -31,7 +31,7 @@ async function join() {
   return mergeRows([{ rows: found.rows, isSorted: false }], options)
 }
 
-t.test(`${AT_ONCE} of each kind of work, each kind over ${ROWS} rows`, async (t) => {
+t.test(`${WORKS_OF_A_KIND} of each kind of work, each kind over ${ROWS} rows`, async (t) => {
   const kinds = [
     join,
     () => readEnvelopeInTurns(body),
@@ -47,8 +47,8 @@ t.test(`${AT_ONCE} of each kind of work, each kind over ${ROWS} rows`, async (t)
   const all = () =>
     Promise.all(
       kinds.flatMap((work) =>
-        Array.from({ length: AT_ONCE }, async () => {
-          // As responses that arrive in one turn: each is handled in a callback of its own.
+        Array.from({ length: WORKS_OF_A_KIND }, async () => {
+          // As responses that arrive in one turn: each is handled in a separate callback.
           await new Promise((resolve) => setImmediate(resolve))
           return work()
         }),

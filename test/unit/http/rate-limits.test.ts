@@ -71,7 +71,7 @@ for (const isRepeated of [true, false]) {
     t.strictSame(await statuses(server, 1), [200], 'hits continue')
   })
 
-  t.test(`${path}: hits have a limit of their own`, async (t) => {
+  t.test(`${path}: hits have their own limit`, async (t) => {
     const { server } = await start(t, { hitsPerCaller: perMinute(10), perCaller: perMinute(1) }, isRepeated)
     t.strictSame((await statuses(server, 12)).slice(9), [200, 429, 429])
     const over = await server.send('/agents')

@@ -131,7 +131,7 @@ t.test('a connection without pauses is bulk, also if its requests are refused an
   t.end()
 })
 
-t.test('a sparse connection is a flow of its own, and bulk once its requests follow each other again', (t) => {
+t.test('a sparse connection is a separate flow, and bulk once its requests follow each other again', (t) => {
   let now = 0
   const sequences = new Sequences(() => now)
   const script = sequences.begin('ann', '/agents', 1)

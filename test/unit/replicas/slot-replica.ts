@@ -47,7 +47,7 @@ export async function startSlotReplica(options: Options): Promise<SlotReplica> {
     ...options.times,
   }
   const replica = new RedisReplica({ redis: { url }, times })
-  /** Calls of one kind; a million of them in a list of their own would be moved at each start of a call. */
+  /** Calls of one kind; a million of them in a separate list would be moved at each start of a call. */
   const queue: { left: number; readonly ms: () => number }[] = []
   let inFlight = 0
   let finished = 0

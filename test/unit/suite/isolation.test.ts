@@ -21,6 +21,6 @@ const CASES: readonly (readonly [code: string, reason: string | undefined])[] = 
   ["import { subscribe } from 'node:diagnostics_channel'", 'sees what other files do in the process'],
 ]
 
-t.test('a file that uses the whole process has one of its own', async (t) => {
+t.test('a file that uses the whole process has a process that it shares with no other', async (t) => {
   for (const [code, reason] of CASES) t.equal(reasonForIsolation(code), reason, code)
 })

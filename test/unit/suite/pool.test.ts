@@ -98,7 +98,7 @@ while (daemon === '') daemon = await delay(10).then(() => readFileSync(folder + 
 writeFileSync(folder + 'ids', [process.pid, child.pid, daemon].join(' '))
 `
 
-/** Runs files as the suite does, in a process of its own. */
+/** Runs files as the suite does, in a separate process. */
 function startSuite(t: Test, files: Files, timeoutMs = LIMITS.timeoutMs) {
   const texts = Object.entries(files).map(([name, [code]]) => [
     name,

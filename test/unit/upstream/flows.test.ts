@@ -107,7 +107,7 @@ t.test('bulk has at most half of the slots while an interactive call waits, and 
   t.ok(alone.filter(({ start }) => start > 30_000).length >= 30 * 8 - 8)
 })
 
-t.test('a connection of its own makes a client of a shared account a flow of its own', async (t) => {
+t.test('a separate connection makes a client of a shared account a separate flow', async (t) => {
   const crowd = spread(40, 1, { priority: 'interactive', takes: 100, flow: flowOf('dashboard 10.0.0.1 1') })
   const { results } = await run(
     [...crowd, { at: 10, priority: 'interactive', takes: 100, flow: flowOf('dashboard 10.0.0.1 2') }],
@@ -185,7 +185,7 @@ async function serveBesideRefreshes(queue: number) {
   return results.at(-1)
 }
 
-t.test('a client goes before refreshes that no client awaits, also of its own account', async (t) => {
+t.test('a client goes before refreshes that no client awaits, also of the same account', async (t) => {
   const awaited = await serveBesideRefreshes(100)
   t.ok(awaited?.acquisition.ok && awaited.waited <= 300, `${awaited?.waited} ms`)
 })

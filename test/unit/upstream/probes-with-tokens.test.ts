@@ -24,7 +24,7 @@ async function start(t: Test, credentials: NodeCredentials) {
   return { master, cluster, withoutToken }
 }
 
-t.test('an idle edge with an account of its own', async (t) => {
+t.test('an idle edge with its own account', async (t) => {
   const { master, cluster, withoutToken } = await start(t, service)
   await eventually(() => master.callsOf('/').length > 12)
   t.equal(withoutToken(), 1)

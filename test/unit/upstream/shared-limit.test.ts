@@ -63,7 +63,7 @@ t.test('calls of two replicas together keep to the limit of the node', async (t)
   t.equal(most, 4)
 })
 
-t.test('bulk calls have all slots, until another replica has a call of its own', async (t) => {
+t.test('bulk calls have all slots, until another replica has its own call', async (t) => {
   const { one, other, waiting, respond } = await startTwo(t)
   const bulk = { priority: 'bulk' as const, timeout: 60_000 }
   void call(one, 20, bulk)

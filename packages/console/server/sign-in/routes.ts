@@ -190,7 +190,7 @@ function readProgress(
 }
 
 /**
- * For forms of the edge's own pages, which cannot send a header of their own: only a page of this listener may send them.
+ * For forms of the edge's own pages, which cannot add a header: only a page of this listener may send them.
  * All browsers name the page by at least one of the two headers.
  */
 function requireOwnPage({ headers: { origin, host, 'sec-fetch-site': site } }: FastifyRequest): void {

@@ -201,7 +201,7 @@ t.test('the newest matching requests of both kinds are returned in the order of 
   t.strictSame(ids(4), ['5', '6', '7', '9'])
 })
 
-t.test('a recorded request passes its stages on to its trace, and has no trace of its own', async (t) => {
+t.test('a recorded request passes its stages on to its trace, and has no other trace', async (t) => {
   const { records } = recordsWithClock(t)
   const started: string[] = []
   const inner = {

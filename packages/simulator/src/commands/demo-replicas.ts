@@ -57,7 +57,7 @@ export function portsOfReplicas(first: readonly number[], replicas: number): rea
 }
 
 /**
- * Starts a replica as a process of its own with a configuration file. Its log lines begin with its name. Like the first
+ * Starts a replica as a separate process with a configuration file. Its log lines begin with its name. Like the first
  * replica, it ignores the environment.
  */
 export async function startReplica(name: string, file: string): Promise<Started<Urls>> {

@@ -26,7 +26,7 @@ t.test('a worker that is upgraded to release 5.0 stops answering', async (t) => 
   t.equal((await ask('GET /')).json?.data?.api_version, '5.0.0')
 })
 
-t.test('release 5.0 makes tasks for agents of its own release, and reloads nodes', async (t) => {
+t.test('release 5.0 makes tasks for agents of the same release, and reloads nodes', async (t) => {
   const { ask } = await startV4(t, { agents: 10, version: '5.0.0' })
   const node = 'master-node'
   const reloaded = await ask('PUT /agents/reload', { node })

@@ -259,7 +259,7 @@ export function balancerFindings(file: string, text: string, { cluster, listen }
   ]
 }
 
-/** A connection to the edge is idle as long as that of the client. Without a timeout of its own, HAProxy takes the next one. */
+/** A connection to the edge is idle as long as that of the client. Without its own timeout, HAProxy takes the next one. */
 const HAPROXY_IDLE = ['http-keep-alive', 'http-request', 'client']
 
 function haproxyTimeouts(settings: string): Timeouts {

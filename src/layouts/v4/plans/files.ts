@@ -22,7 +22,7 @@ const EXISTS = 1905
 const INVALID_PATH = 704
 
 /**
- * A node returns rules and the list of their files from a cache of its own for 750 ms, also after a write (measured). A
+ * A node returns rules and the list of their files from its own cache for 750 ms, also after a write (measured). A
  * write lasts until that cache has expired, so that no older response can be stored after it. The rest of the second is for
  * a read that the node had carried out before the write, and stores after it.
  */

@@ -146,7 +146,7 @@ function pageOf(call: V4Call, offset: number, limit: number): V4Call {
   return { ...call, query: { ...call.query, offset: String(offset), limit: String(Math.min(limit, MAX_PAGE)) } }
 }
 
-/** Files of the ruleset as such: the v4 layout returns them under a path of their own, as a stream. */
+/** Files of the ruleset as such: the v4 layout returns them under their own path, as a stream. */
 export async function download(conversation: Conversation): Promise<Answer> {
   const { request, translation } = conversation
   const { raw } = request.endpoint.response

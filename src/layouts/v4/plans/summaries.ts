@@ -73,7 +73,7 @@ function rowsOf(data: unknown, name: string): readonly Row[] {
 
 const withoutUnknown = createRowConverter({ unknownIsMissing: { except: ['node_name'] } })
 
-/** Adds the manager to the row with its values, or as a row of its own. The total is the number of agents. */
+/** Adds the manager to the row with its values, or as a separate row. The total is the number of agents. */
 function countedWith(rows: readonly Row[], fields: readonly string[], manager: Row | undefined): unknown {
   const own = manager && Object.fromEntries(fields.map((name) => [name, manager[name]]))
   const isOwn = (row: Row) => own !== undefined && fields.every((name) => isEqual(row[name], own[name]))

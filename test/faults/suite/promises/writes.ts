@@ -9,7 +9,7 @@ import { type NodeUpstream, startNodeUpstream } from '../upstream.ts'
 const TIMEOUT_MS = 1000
 const LATE_MS = 2000
 /** Writes at once. */
-const AT_ONCE = 100
+const CONCURRENT_WRITES = 100
 const UNKNOWN_OUTCOME = 923
 
 const register = (at: number) => String(1000 + at)
@@ -30,7 +30,7 @@ const unknownOutcome: FaultPromise = {
   async run(context): Promise<readonly Figure[]> {
     const upstream = context.keep(await startNodeUpstream())
     const timeout = `${TIMEOUT_MS}ms`
-    const limits = { inFlight: AT_ONCE, timeout, slowTimeout: timeout }
+    const limits = { inFlight: CONCURRENT_WRITES, timeout, slowTimeout: timeout }
     const settings = { cluster: { limits }, cache: { ttl: { agents: '60s' } } }
     const edge = context.keep(await startEdgeProcess({ nodes: upstream.nodes, settings }))
     const read = (at: number, origin = edge.url): Call => ({ origin, path: `/agents/${register(at)}`, headers })
@@ -42,14 +42,14 @@ const unknownOutcome: FaultPromise = {
     )
     const samples: Awaited<ReturnType<typeof sendAll>>[number][] = []
     const lateSamples = () => samples.filter(({ status }) => status === 504)
-    const rounds = context.count(10_000 / AT_ONCE, 2)
+    const rounds = context.count(10_000 / CONCURRENT_WRITES, 2)
     const enough = context.count(300, 50)
     // On busy cores the node gets fewer calls in a round.
     for (let round = 0; round < rounds || (lateSamples().length < enough && round < 5 * rounds); round += 1) {
       samples.push(
         ...(await sendAll(
-          Array.from({ length: AT_ONCE }, (_, at) => put(round * AT_ONCE + at)),
-          AT_ONCE,
+          Array.from({ length: CONCURRENT_WRITES }, (_, at) => put(round * CONCURRENT_WRITES + at)),
+          CONCURRENT_WRITES,
         )),
       )
       // The timeouts eject the node, until a read succeeds.

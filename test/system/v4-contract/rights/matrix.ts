@@ -117,7 +117,7 @@ export async function runMatrix({
       const expected = new Map<string, Answer>()
       const pairs = pairsOf(users, shuffled(all, random), readsPerUser)
       await inParallel(pairs, async ({ name, path }) => {
-        // The node has a cache that ignores users. With an empty parameter of its own, each call is another one.
+        // The node has a cache that ignores users. With its own empty parameter, each call is another one.
         const own = `${path}${path.includes('?') ? '&' : '?'}of${name}${mode}=`
         const answer = await ask(`${master}${own}`, tokens.get(name) ?? '')
         expected.set(`${name} ${path}`, answer)

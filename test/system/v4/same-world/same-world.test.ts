@@ -6,7 +6,7 @@ import { knownDifferences, knownStates } from './known.ts'
 import { reads } from './reads.ts'
 import { type Write, writes } from './writes.ts'
 
-const AT_ONCE = 8
+const CONCURRENT_READS = 8
 
 const examples = catalogue
   .filter(({ method, target }) => method === 'GET' && target.kind !== 'edge')
@@ -24,7 +24,7 @@ t.test('reads have the same responses in front of both layouts of one cluster', 
   const both = await startBoth(t)
   const paths = [...new Set([...examples, ...reads])]
   while (paths.length > 0) {
-    const some = paths.splice(0, AT_ONCE)
+    const some = paths.splice(0, CONCURRENT_READS)
     const found = await Promise.all(some.map((path) => compare(both, { method: 'GET', path })))
     for (const [at, path] of some.entries()) t.same(found[at], [], path)
   }

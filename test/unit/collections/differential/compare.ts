@@ -127,7 +127,7 @@ function databaseSubject(name: Collection, source: Source, table: Table): Subjec
   }
 }
 
-/** Named parameters of a database are all its columns, and those with rules of their own. */
+/** Named parameters of a database are all its columns, and those with their own rules. */
 function databaseVocabulary(table: Table): Vocabulary {
   const valuesOf = (field: string): readonly string[] => {
     switch (table.columns[field]) {

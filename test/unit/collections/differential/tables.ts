@@ -20,7 +20,7 @@ export interface Table {
   readonly searchedByNumber?: string
   readonly alwaysSelected?: readonly string[]
   readonly nested?: true
-  /** Named parameters that are no columns, or have values of their own. */
+  /** Named parameters that are no columns, or have their own values. */
   readonly parameters?: Readonly<Record<string, Parameter>>
 }
 

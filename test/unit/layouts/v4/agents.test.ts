@@ -143,7 +143,7 @@ t.test('whether an agent has the files of its groups is one field', async (t) =>
   t.same(data, { synced: true })
 })
 
-t.test('whether an unknown agent has them has a code of its own, as in the v3 layout', async (t) => {
+t.test('whether an unknown agent has them has its own code, as in the v3 layout', async (t) => {
   const request = edgeRequest('GET', '/agents/:agent_id/group/is_sync', { params: { agent_id: '999' } })
   const missing = { error: { code: 1701, message: 'Agent does not exist' }, id: ['999'] }
   const { json } = await ask(request, () => success([], { failed: [missing] }))

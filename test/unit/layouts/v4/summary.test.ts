@@ -28,7 +28,7 @@ t.test('the manager is added to the rows with its node, system and version', asy
   t.equal(data.groups?.totalItems, 4)
 })
 
-t.test('a system that no agent has is a row of its own', async (t) => {
+t.test('a system that no agent has is a separate row', async (t) => {
   const { data } = await summaryWith([{ ...manager, os: { name: 'Amazon Linux', platform: 'amzn', version: '2' } }])
   t.same(data.agent_os?.items[0], { os: { name: 'Amazon Linux', platform: 'amzn', version: '2' }, count: 1 })
   t.equal(data.agent_os?.totalItems, 11)

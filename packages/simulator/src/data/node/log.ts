@@ -16,7 +16,8 @@ export interface LogEntry extends Readonly<Record<string, unknown>> {
 
 type Line = readonly [tag: string, level: Level, text: (random: Random) => string]
 
-const EVERY = 240
+/** The node writes one line in each slot, at a random second of it. */
+const SLOT_SECONDS = 240
 
 const lines: readonly Line[] = [
   ['ossec-syscheckd', 'info', () => '(6008): File integrity monitoring scan started.'],
@@ -67,7 +68,7 @@ const starting: readonly Daemon[] = [
 export function logEntries(world: World, node: SimNode): LogEntry[] {
   const now = world.now()
   const first = midnight(now, 1)
-  const begun = Math.ceil((now.getTime() - first.getTime()) / 1000 / EVERY)
+  const begun = Math.ceil((now.getTime() - first.getTime()) / 1000 / SLOT_SECONDS)
   const said = Array.from({ length: begun }, (_, slot) => regularEntry(world, node, first, slot))
   const since = stamp(node.startedAt)
   const starts = node.startedAt >= first && node.startedAt <= now ? startEntries(node, since) : []
@@ -77,10 +78,10 @@ export function logEntries(world: World, node: SimNode): LogEntry[] {
 
 /** Each line depends only on its absolute time, so that repeated reads return the same lines. */
 function regularEntry(world: World, node: SimNode, first: Date, slot: number): LogEntry {
-  const at = after(first, slot * EVERY)
+  const at = after(first, slot * SLOT_SECONDS)
   const random = randomFor(world.seed, 'log', node.name, at.getTime())
   const [tag, level, text] = random.pick(lines)
-  return { timestamp: stamp(after(at, random.int(0, EVERY - 1))), tag, level, description: ` ${text(random)}` }
+  return { timestamp: stamp(after(at, random.int(0, SLOT_SECONDS - 1))), tag, level, description: ` ${text(random)}` }
 }
 
 function startEntries(node: SimNode, timestamp: string): LogEntry[] {
