@@ -13,7 +13,6 @@ import type { RejectedRequestEvent } from '../core/events.ts'
 import type { SignInPages } from '../status/edge-view.ts'
 import type { Problem, Problems } from '../status/problem-types.ts'
 import { type Degradation, type Readiness, registerProbes } from '../status/readiness.ts'
-import { requestValidatorOf } from '../status/validation.ts'
 import { acceptsPage, CONSOLE_HEADER, requireSignIn, type SignIn } from './sign-in.ts'
 
 /** Registers a group of routes. */
@@ -65,7 +64,6 @@ export async function createOperationsListener(options: OperationsOptions): Prom
       return sendError(request, reply, edgeErrorOf(error))
     },
   })
-  app.setValidatorCompiler<object>(({ schema }) => requestValidatorOf(schema))
   // A form of another site can send plain text, but not JSON.
   app.removeContentTypeParser('text/plain')
   app.addHook('onRequest', async (request, reply) => {

@@ -1,4 +1,4 @@
-/** Validators of the operations listener. A schema is compiled when it is first used, so that no start waits for it. */
+/** Validators of reports and of the console API. A schema is compiled when it is first used, so that no start waits for it. */
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
 import type { Static, TSchema } from 'typebox'
 import { parseJson } from '../core/values.ts'

@@ -11,6 +11,7 @@ import { waitForTurn } from '../../../src/core/turns.ts'
 import type { CapacityState } from '../../../src/status/capacity.ts'
 import type { EdgeView } from '../../../src/status/edge-view.ts'
 import type { ReplicaSummary } from '../../../src/status/node-types.ts'
+import { requestValidatorOf } from '../../../src/status/validation.ts'
 import type { Account } from './api-types.ts'
 import { registerCacheRoutes } from './cache-routes.ts'
 import type { Capacity } from './cache-types.ts'
@@ -46,6 +47,7 @@ export const operationsPlugin: FastifyPluginAsync<ConsoleOptions> = async (app, 
 
 export function consolePart(view: EdgeView, recorders: Recorders, folder: string | undefined): OperationsPart {
   return async (app) => {
+    app.setValidatorCompiler<object>(({ schema }) => requestValidatorOf(schema))
     app.addHook('preHandler', async ({ caller }) => {
       // The page and the sign-in need no caller.
       if (caller === undefined) return

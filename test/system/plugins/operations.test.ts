@@ -10,6 +10,8 @@ export default async function (app, { edge, team }) {
   app.addHook('onSend', async (request, reply) => { reply.header('x-team', team.names[0]) })
   app.get('/nodes', async ({ caller }) => ({ caller: caller.name, nodes: edge.cluster.nodes().map(({ name }) => name) }))
   app.get('/fails', async () => { throw new Error('a fault of the plugin') })
+  const properties = { page: { type: 'integer' }, mail: { type: 'string', format: 'email' } }
+  app.get('/pages', { schema: { querystring: { type: 'object', properties } } }, async ({ query }) => query)
 }`
 
 t.test('routes of a plugin', async (t) => {
@@ -27,6 +29,10 @@ t.test('routes of a plugin', async (t) => {
   t.strictSame(await nodes.json(), { caller: 'operator', nodes: ['master', 'worker-1'] })
   t.equal(nodes.headers.get('x-team'), 'soc', 'options have values of any depth')
   t.equal(nodes.headers.get('x-content-type-options'), 'nosniff')
+
+  const page = await get('/team/pages?page=2&mail=a@b.example', 'operator')
+  t.strictSame(await page.json(), { page: 2, mail: 'a@b.example' }, 'schemas are those of Fastify, with its formats')
+  t.equal((await get('/team/pages?page=x', 'operator')).status, 400)
 
   const failed = await get('/team/fails', 'operator')
   t.equal(failed.status, 500)
