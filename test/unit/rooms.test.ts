@@ -220,6 +220,7 @@ const table: Readonly<Record<string, Room>> = {
   // Start an edge as the command line does, with files of users and keys.
   'packages/simulator/commands': {
     rooms: [
+      'packages/simulator/free-port',
       'packages/simulator/index',
       'access/signing-keys',
       'access/users-file',
