@@ -5,7 +5,6 @@ export class SharedPresence extends Presence {
   readonly #counts = { connected: 0, halfClosed: 0, left: 0 }
   /** A member may wait no longer: the work may be a part of a refresh. */
   readonly #members = new Set<{ readonly presence: ClientPresence | undefined }>()
-  #isPinned = false
   readonly #onUrgent = new Set<() => void>()
   #interactiveClients = 0
   /** Interactive clients from which on the work is urgent. It is 1 if a bulk request or a refresh began the work. */
@@ -45,17 +44,16 @@ export class SharedPresence extends Presence {
       if (next !== undefined) this.#counts[next] += 1
       state = next
       const { connected, halfClosed } = this.#counts
-      if (!this.#isPinned) this.set(connected > 0 ? 'connected' : halfClosed > 0 ? 'halfClosed' : 'left')
+      this.set(connected > 0 ? 'connected' : halfClosed > 0 ? 'halfClosed' : 'left')
     }
-    const isWatched = member !== undefined && !this.#isPinned
-    const stop = isWatched ? member.onChange(() => change(member.state)) : undefined
-    if (isWatched) change(member.state)
+    const stop = member?.onChange(() => change(member.state))
+    change(member?.state)
     return () => {
       this.#members.delete(joined)
       if (isInteractive) this.#interactiveClients -= 1
       endWatch?.()
       stop?.()
-      if (isWatched) change()
+      change()
     }
   }
 
@@ -64,10 +62,9 @@ export class SharedPresence extends Presence {
     return () => this.#onUrgent.delete(listener)
   }
 
-  pin(): void {
+  override pin(): void {
     if (this.#members.size === 0) this.#leastInteractive = 1
-    this.#isPinned = true
-    this.set('connected')
+    super.pin()
   }
 
   addInteractive(): void {

@@ -13,7 +13,6 @@ import type { EdgeWrite, Handler, Stage } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { timeLimitOf } from '../core/timing.ts'
 import type { CachePorts } from './read-context.ts'
-import { SharedPresence } from './shared-presence.ts'
 import { type CacheStore, STORE_WAIT_MS, type WriteFence } from './stores/contract.ts'
 import { type InvalidatedTags, invalidatedTags } from './tags.ts'
 
@@ -40,9 +39,8 @@ export function invalidate(ports: InvalidatePorts): Stage<EdgeWrite> {
   return (next) => async (request) => {
     const { endpoint, client } = request
     // A write that was sent is completed even if the client disconnects. One that waits for a node is dropped then.
-    const presence = new SharedPresence()
-    presence.join(client.presence)
-    const detached = { ...request, client: { signal: new Cancellation(), presence } }
+    const { presence } = client
+    const detached = { ...request, client: { signal: new Cancellation(), ...(presence && { presence }) } }
     if (endpoint.invalidates.length === 0) return next(detached)
     const outageFor = ports.outageFor?.()
     if (outageFor !== undefined) {
@@ -55,7 +53,7 @@ export function invalidate(ports: InvalidatePorts): Stage<EdgeWrite> {
     const fence = await ports.store.fence(tags.fromRequest, limit)
     if (fence.state === 'refused') throw new EdgeError(930, '', { headers: { 'retry-after': RETRY_AFTER_S } })
     ports.replicationLag.noteWrite(tags.fromRequest)
-    if (client.signal.aborted) {
+    if (presence?.state === 'left') {
       void fence.lift([])
       throw client.signal.reason
     }

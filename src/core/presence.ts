@@ -27,6 +27,7 @@ export interface ClientPresence {
 
 export class Presence implements ClientPresence {
   #state: PresenceState = 'connected'
+  #isPinned = false
   readonly #listeners = new Set<() => void>()
 
   get state(): PresenceState {
@@ -34,7 +35,7 @@ export class Presence implements ClientPresence {
   }
 
   set(state: PresenceState): void {
-    if (state === this.#state) return
+    if (state === this.#state || this.#isPinned) return
     this.#state = state
     for (const listener of [...this.#listeners]) listener()
   }
@@ -42,6 +43,11 @@ export class Presence implements ClientPresence {
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  pin(): void {
+    this.set('connected')
+    this.#isPinned = true
   }
 }
 
