@@ -40,19 +40,26 @@ export type InvalidatedTags = ReturnType<typeof invalidatedTags>
 
 /** Returns the tags that a write invalidates; `master` is the name of the master node. */
 export function invalidatedTags(record: WriteEndpoint, request: EdgeWrite, master: string) {
-  const templates = record.invalidates.flatMap((entry) => applicableTags(entry, request))
-  const ofResponse = templates.filter(needsResponse)
-  const ofRequest = templates.filter((template) => !ofResponse.includes(template))
+  const ofRequest: Tag[] = []
+  const ofResponse: Tag[] = []
+  for (const entry of record.invalidates) {
+    for (const template of applicableTags(entry, request))
+      (needsResponse(template) ? ofResponse : ofRequest).push(template)
+  }
   return {
     /** Known before the request is sent to a node. */
     fromRequest: expandAll(ofRequest, { request, master }),
+    /** Whether the response names more. */
+    needsResponse: ofResponse.length > 0,
     /** Named by the response. Without `data`, or without the named field in it, the wildcard of the family. */
     fromResponse: (data?: unknown) => expandAll(ofResponse, { request, master, data }),
   }
 }
 
 function expandAll(templates: readonly Tag[], values: TemplateValues): readonly Tag[] {
-  return [...new Set(templates.flatMap((template) => expand(template, values)))]
+  const found = new Set<Tag>()
+  for (const template of templates) for (const tag of expand(template, values)) found.add(tag)
+  return [...found]
 }
 
 /** Returns the name of the write lock of a request; several values make one name. */
@@ -90,7 +97,9 @@ function expand(template: Tag, values: TemplateValues): readonly Tag[] {
   const found = valuesOf(place, values, true)
   const chosen = found.length > MAX_VALUES_PER_PLACE ? ['*'] : found
   const endings = expand(after, values)
-  return chosen.flatMap((value) => endings.map((ending) => before + value + ending))
+  const tags: Tag[] = []
+  for (const value of chosen) for (const ending of endings) tags.push(before + value + ending)
+  return tags
 }
 
 /**

@@ -83,7 +83,7 @@ async function sendFenced(
     await keepFence(ports, fence, tags)
     return response
   }
-  const fromResponse = tags.fromResponse(isLong(response) ? undefined : dataOf(response))
+  const fromResponse = tags.needsResponse ? tags.fromResponse(isLong(response) ? undefined : dataOf(response)) : []
   ports.replicationLag.noteWrite([...tags.fromRequest, ...fromResponse])
   const isLifted = await fence.lift(fromResponse)
   const cause = isLifted ? 'write' : 'unknown'
