@@ -9,11 +9,11 @@ import { agentOwner, allAgents, cacheIn, collectionOf, everyNode, ofAgent, scanT
 
 const ofOne = { target: agentOwner } as const
 const ofAll = { target: everyNode } as const
-const readingSyscheck = {
-  ...ofOne,
-  permission: 'syscheck:read',
-  cache: cacheIn('syscheck', ...ofAgent('syscheck')),
-} as const
+
+/** Returns what all reads of this data of one agent have in common. */
+function readingOf<Data extends 'syscheck' | 'rootcheck' | 'sca' | 'ciscat'>(data: Data) {
+  return { ...ofOne, permission: `${data}:read`, cache: cacheIn(data, ...ofAgent(data)) } as const
+}
 
 type Scan = 'syscheck' | 'rootcheck'
 
@@ -41,6 +41,8 @@ function writesOf(scan: Scan, other: Scan): readonly V3Endpoint[] {
     }),
   ]
 }
+
+const readingSyscheck = readingOf('syscheck')
 
 export const syscheck: readonly V3Endpoint[] = [
   read('/syscheck/:agent_id', 'Syscheck files of an agent', {
@@ -70,11 +72,7 @@ export const syscheck: readonly V3Endpoint[] = [
   ...writesOf('syscheck', 'rootcheck'),
 ]
 
-const readingRootcheck = {
-  ...ofOne,
-  permission: 'rootcheck:read',
-  cache: cacheIn('rootcheck', ...ofAgent('rootcheck')),
-} as const
+const readingRootcheck = readingOf('rootcheck')
 
 export const rootcheck: readonly V3Endpoint[] = [
   read('/rootcheck/:agent_id', 'Rootcheck events of an agent', {
@@ -95,18 +93,14 @@ export const rootcheck: readonly V3Endpoint[] = [
     response: collectionOf('RootcheckEvent'),
     snapshot: 'rootcheck',
   }),
-  read('/rootcheck/:agent_id/cis', 'CIS requirements in the rootcheck events of an agent', {
-    ...readingRootcheck,
-    query: { ...list, q: failingQ },
-    response: collectionOf('RootcheckRequirement'),
-    snapshot: 'requirements',
-  }),
-  read('/rootcheck/:agent_id/pci', 'PCI requirements in the rootcheck events of an agent', {
-    ...readingRootcheck,
-    query: { ...list, q: failingQ },
-    response: collectionOf('RootcheckRequirement'),
-    snapshot: 'requirements',
-  }),
+  ...(['cis', 'pci'] as const).map((name) =>
+    read(`/rootcheck/:agent_id/${name}`, `${name.toUpperCase()} requirements in the rootcheck events of an agent`, {
+      ...readingRootcheck,
+      query: { ...list, q: failingQ },
+      response: collectionOf('RootcheckRequirement'),
+      snapshot: 'requirements',
+    }),
+  ),
   read('/rootcheck/:agent_id/last_scan', 'Times of the last rootcheck scan of an agent', {
     ...readingRootcheck,
     response: scanTimes,
@@ -114,11 +108,7 @@ export const rootcheck: readonly V3Endpoint[] = [
   ...writesOf('rootcheck', 'syscheck'),
 ]
 
-const readingSca = {
-  ...ofOne,
-  permission: 'sca:read',
-  cache: cacheIn('sca', ...ofAgent('sca')),
-} as const
+const readingSca = readingOf('sca')
 
 export const sca: readonly V3Endpoint[] = [
   read('/sca/:agent_id', 'Policies of an agent', {
@@ -158,21 +148,17 @@ const resultFilters = {
   ...filters('alphanumeric', 'benchmark', 'profile', 'pass', 'fail'),
   ...filters('numbers', 'error', 'notchecked', 'unknown', 'score'),
 }
-const both = {
-  permission: 'ciscat:read',
-} as const
+const readingCiscat = readingOf('ciscat')
 
 export const ciscat: readonly V3Endpoint[] = [
   read('/ciscat/:agent_id/results', 'CIS-CAT results of an agent', {
-    ...both,
+    ...readingCiscat,
     query: { ...list, q: hiddenQ, ...resultFilters, select },
-    target: agentOwner,
     response: collectionOf('CiscatResult'),
-    cache: cacheIn('ciscat', ...ofAgent('ciscat')),
     snapshot: 'ciscat',
   }),
   read('/experimental/ciscat/results', 'CIS-CAT results of all agents', {
-    ...both,
+    ...readingCiscat,
     query: { ...list, q: hiddenQ, agent_id: agentFilter, ...resultFilters, select },
     target: allAgents('/ciscat/:agent_id/results'),
     response: collectionOf('CiscatResult'),
