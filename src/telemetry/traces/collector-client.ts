@@ -1,8 +1,6 @@
 /** Posts batches of spans to the collector, with a few attempts. Follows no redirects, and takes nothing from the environment. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent } from 'undici'
-import { Cancellation } from '../../core/cancellation.ts'
-import { type Deadline, startDeadline, withTimeout } from '../../core/timing.ts'
 
 interface CollectorOptions {
   readonly url: string
@@ -27,49 +25,46 @@ const FINAL = /^status (?!429|502|503|504)/
 const RETRY_DELAYS_MS = [1000, 2000]
 /** The body of a response is read to free the connection, and discarded. */
 const MAX_RESPONSE_BYTES = 65_536
-const clock = () => performance.now()
 
 export function createCollectorClient({ url, headers, timeout }: CollectorOptions): CollectorClient {
   const connect = { timeout, rejectUnauthorized: true }
   const agent = new Agent({ connections: CONNECTIONS, pipelining: 1, connect })
-  const closed = new Cancellation()
+  /** The batches in progress. */
+  const running = new Set<AbortController>()
   const { origin, pathname, search } = new URL(url)
   const sent = { ...headers, 'content-type': 'application/json', 'user-agent': 'manager-edge' }
 
-  const attempt = async (body: Uint8Array, deadline: Deadline): Promise<string | undefined> => {
-    const controller = new AbortController()
-    const { signal } = controller
-    deadline.signal.addEventListener('abort', () => controller.abort(), { once: true })
+  const attempt = async (body: Uint8Array, signal: AbortSignal): Promise<string | undefined> => {
     try {
       const request = { origin, path: pathname + search, method: 'POST', headers: sent, body, signal } as const
       const { statusCode, body: ignored } = await agent.request(request)
       await ignored.dump({ limit: MAX_RESPONSE_BYTES, signal })
       return statusCode >= 200 && statusCode <= 299 ? undefined : `status ${statusCode}`
     } catch (error) {
-      if (!signal.aborted) return reasonOf(error)
-      return deadline.fault() === 'timeout' ? 'timed out' : 'stopped'
+      return signal.aborted ? String(signal.reason) : reasonOf(error)
     }
   }
   return {
     send: async (body) => {
-      const deadline = startDeadline(timeout, closed.signal, clock)
-      const { signal } = deadline
+      const batch = new AbortController()
+      const { signal } = batch
+      running.add(batch)
+      const timer = setTimeout(() => batch.abort('timed out'), timeout)
       try {
         for (let count = 0; ; count += 1) {
-          const fault = await attempt(body, deadline)
+          const fault = await attempt(body, signal)
           const delay = RETRY_DELAYS_MS[count]
           if (fault === undefined || delay === undefined || FINAL.test(fault)) return fault
-          await withTimeout(sleep(delay, undefined, { ref: false }), Number.POSITIVE_INFINITY, undefined, signal).catch(
-            () => undefined,
-          )
+          await sleep(delay, undefined, { ref: false, signal }).catch(() => undefined)
           if (signal.aborted) return fault
         }
       } finally {
-        deadline.end()
+        clearTimeout(timer)
+        running.delete(batch)
       }
     },
     stop: async () => {
-      closed.abort()
+      for (const batch of running) batch.abort('stopped')
       await agent.destroy()
     },
   }
