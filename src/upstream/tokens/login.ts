@@ -8,10 +8,11 @@ import { Cancellation } from '../../core/cancellation.ts'
 import type { NodeCall, NodeFailure, NodeResponse } from '../../core/node-call.ts'
 import type { FailureReason, NodeFault } from '../../core/node-faults.ts'
 import { PROBLEM_TYPE } from '../../core/origins.ts'
+import type { Clock } from '../../core/timing.ts'
 import type { NameAndPassword } from '../../core/values.ts'
 import { notSent, type Send, type UpstreamCall } from '../call.ts'
 import type { NodeCredentials, NodeLimits } from '../options.ts'
-import { parseLogin, type Token, type TokenClock } from './token.ts'
+import { parseLogin, type Token } from './token.ts'
 
 export type LoginResult =
   | { readonly ok: true; readonly token: Token }
@@ -27,7 +28,7 @@ export interface LoginOptions {
   readonly send: Send
   /** Read for each login. */
   readonly limits: () => Pick<NodeLimits, 'timeout'>
-  readonly clock: TokenClock
+  readonly clock: Clock
 }
 
 const PATH = '/security/user/authenticate'

@@ -1,5 +1,6 @@
 /** A token of a node, as its login returns it. */
 import type { TokenSubject } from '../../core/access.ts'
+import type { Clock } from '../../core/timing.ts'
 import { ownField, parseJson } from '../../core/values.ts'
 
 /** Characters; a node of release 4.5 sends 398. A node refuses header lines of 8,190 bytes. */
@@ -9,19 +10,13 @@ const TOKEN_FORM = /^[A-Za-z0-9_-]+\.([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+$/
 /** Share of its lifetime after which a token is renewed while it is still in use. */
 const RENEWAL_SHARE = 0.8
 
-/** `elapsed`: monotonic milliseconds; `wall`: milliseconds since 1970. */
-export interface TokenClock {
-  elapsed(): number
-  wall(): number
-}
-
 /**
  * A token of a node. Its text is foreign input, and a secret: it is in a private field, so that neither a log nor a
  * dump of an object contains it.
  */
 export class Token {
   readonly #text: string
-  readonly #clock: TokenClock
+  readonly #clock: Clock
   readonly #issuedAt: number
   readonly #renewAt: number
   readonly #expiresAt: number
@@ -31,7 +26,7 @@ export class Token {
   issuedAt: number
 
   /** `lifetime` in milliseconds from now. */
-  constructor(text: string, { lifetime, subject }: TokenClaims, clock: TokenClock) {
+  constructor(text: string, { lifetime, subject }: TokenClaims, clock: Clock) {
     this.#text = text
     this.subject = subject
     this.issuedAt = clock.wall()
@@ -71,7 +66,7 @@ export class Token {
 }
 
 /** Returns the token in the body of a login, or `undefined` if the body has none of the right form. */
-export function parseLogin(body: Buffer, clock: TokenClock): Token | undefined {
+export function parseLogin(body: Buffer, clock: Clock): Token | undefined {
   const text = ownField(ownField(parseJson(body), 'data'), 'token')
   if (typeof text !== 'string' || text.length > MAX_TOKEN_LENGTH) return undefined
   const payload = TOKEN_FORM.exec(text)?.[1]
@@ -89,7 +84,7 @@ interface TokenClaims {
  * The lifetime is the time between `nbf` and `exp`: both are times of the clock of the node, which may differ from the
  * clock here. The signature is not checked: the claims decide the time of the renewal, and whether a write ends the token.
  */
-function claimsOf(payload: string, clock: TokenClock): TokenClaims | undefined {
+function claimsOf(payload: string, clock: Clock): TokenClaims | undefined {
   const parsed = parseJson(Buffer.from(payload, 'base64url'))
   const [exp, nbf] = [ownField(parsed, 'exp'), ownField(parsed, 'nbf') ?? clock.wall() / 1000]
   if (typeof exp !== 'number' || typeof nbf !== 'number') return undefined
