@@ -11,7 +11,7 @@ import { type CooperativeTask, isTurnOver, PAUSE, runTask } from '../core/turns.
 import { parseSorting } from './order.ts'
 import { createPageWriter, type InjectedMembers, readLongRow } from './page-writer.ts'
 import { isLongRow, type Rows, rangeOf } from './rows.ts'
-import { compareSortKeys, createSortKeyReader, parseRow } from './sort-keys.ts'
+import { compareSortKeys, createSortKeyReader, defaultSortKeyReader, parseRow } from './sort-keys.ts'
 import { addInOrder } from './sorted-list.ts'
 import {
   createFetchedPages,
@@ -88,20 +88,21 @@ interface MergeState {
   readonly options: MergeOptions
   readonly fetched: readonly FetchedPages[]
   readonly reader: RowReader
-  readonly sign: 1 | -1
   readonly unsorted: Set<number>
 }
 
 function* merge(inputs: readonly MergeInput[], options: MergeOptions): CooperativeTask<MergeResult> {
   try {
     const { sort, source, drop = [] } = options
-    const sorting = parseSorting(sort, source, yield* firstRow(inputs, options))
+    const keyReader =
+      sort === undefined
+        ? defaultSortKeyReader(source)
+        : createSortKeyReader(parseSorting(sort, source, yield* firstRow(inputs, source)), source)
     const state: MergeState = {
       inputs,
       options,
       fetched: inputs.map(({ rows, fetchMore }, input) => createFetchedPages(rows, fetchMore, input)),
-      reader: { ...createSortKeyReader(sorting, source), readLong: (row) => readLongRow(row, drop, source) },
-      sign: sorting?.sign ?? 1,
+      reader: { ...keyReader, readLong: (row) => readLongRow(row, drop, source) },
       unsorted: new Set(),
     }
     for (let attempt = 1; ; attempt++) {
@@ -116,8 +117,8 @@ function* merge(inputs: readonly MergeInput[], options: MergeOptions): Cooperati
 }
 
 /** An array source without a list of sortable fields takes those of its first row. Others need no row. */
-function* firstRow(inputs: readonly MergeInput[], { sort, source }: MergeOptions): CooperativeTask<Element[]> {
-  if (sort === undefined || source.engine === 'database' || source.sortable !== undefined) return []
+function* firstRow(inputs: readonly MergeInput[], source: Source): CooperativeTask<Element[]> {
+  if (source.engine === 'database' || source.sortable !== undefined) return []
   for (const [input, { rows }] of inputs.entries()) {
     const range = readInput(input, () => rangeOf(rows, 0))
     if (range === undefined) continue
@@ -137,15 +138,19 @@ interface OpenInput {
 
 /** Returns undefined if an input is out of order; the input is in `unsorted` then. */
 function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedRows | undefined> {
-  const { inputs, options, sign, unsorted } = state
+  const { inputs, options, reader, unsorted } = state
+  const { sign } = reader
   const end = options.limit > 0 ? options.offset + options.limit : 0
   /** The last one has the next row of the page. */
   const open: OpenInput[] = []
-  const add = (one: OpenInput) => addInOrder(open, one, (a, b) => isBefore(a, b, state))
+  const isBefore = (a: OpenInput, b: OpenInput) => {
+    const order = sign * compareSortKeys(a.current.keys, b.current.keys, options.fieldsBeforeInput)
+    return order === 0 ? a.input < b.input : order < 0
+  }
   for (const [input, rows] of (yield* openInputs(state, sortAll, end)).entries()) {
     let first = nextOf(rows)
     while (first instanceof Promise) first = nextOf(rows, yield first)
-    if (first !== undefined) add({ input, rows, current: first })
+    if (first !== undefined) addInOrder(open, { input, rows, current: first }, isBefore)
     // There may be thousands of agents.
     if (isTurnOver()) yield PAUSE
   }
@@ -168,7 +173,7 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
         return undefined
       }
       top.current = next
-      add(top)
+      addInOrder(open, top, isBefore)
     }
     if (isTurnOver()) yield PAUSE
   }
@@ -177,21 +182,16 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
   return { ok: true, chunks: writer.end(), total, rowsTaken }
 }
 
-function isBefore(a: OpenInput, b: OpenInput, { sign, options: { fieldsBeforeInput } }: MergeState): boolean {
-  const order = sign * compareSortKeys(a.current.keys, b.current.keys, fieldsBeforeInput)
-  return order === 0 ? a.input < b.input : order < 0
-}
-
 /** Returns the rows of each input, sorted. `end`: how many rows the merge needs. */
 function* openInputs(state: MergeState, sortAll: boolean, end: number): CooperativeTask<RowStream[]> {
-  const { inputs, fetched, reader, sign, unsorted } = state
+  const { inputs, fetched, reader, unsorted } = state
   const isSorted = (input: number) => inputs[input]?.isSorted === true && !sortAll && !unsorted.has(input)
   const incomplete = fetched.filter(({ input, isComplete }) => !isSorted(input) && !isComplete)
   if (incomplete.length > 0) yield Promise.all(incomplete.map(fetchAllPages))
   const opened: RowStream[] = []
   for (const pages of fetched) {
     const rows = readRows(pages, reader)
-    opened.push(isSorted(pages.input) ? rows : yield* sortRows(rows, sign, end))
+    opened.push(isSorted(pages.input) ? rows : yield* sortRows(rows, reader.sign, end))
   }
   return opened
 }

@@ -15,10 +15,15 @@ import { type LongRow, type RowRef, readInput } from './sorted-rows.ts'
 import type { Source } from './sources.ts'
 import type { Row } from './value.ts'
 
+interface InjectedMember {
+  readonly name: string
+  readonly value: string
+}
+
 /** Members that are added to each row, `first` in front of those of the row and `last` behind. Existing members are not changed. */
 export interface InjectedMembers {
-  readonly first?: Readonly<Record<string, string>>
-  readonly last?: Readonly<Record<string, string>>
+  readonly first?: InjectedMember
+  readonly last?: InjectedMember
   /** Only rows whose field has this text are changed. */
   readonly where?: { readonly field: string; readonly is: string }
 }
@@ -110,12 +115,13 @@ interface NewMember {
 type Inject = (row: Buffer, element?: unknown) => Buffer[]
 
 function createInjector(inject: InjectedMembers, source: Source): Inject {
-  const [first, last] = [createMembers(inject.first), createMembers(inject.last)]
+  const first = inject.first && createMember(inject.first)
+  const last = inject.last && createMember(inject.last)
   const matches = inject.where && createCondition(inject.where, source)
   return (row, element) => {
     if (row[0] !== OPEN) throw new UnreadableRowsError('a row is not an object')
     if (matches?.(row, element) === false) return [row]
-    return addMembers(row, missingMembers(first, row, element), missingMembers(last, row, element))
+    return addMembers(row, missingMember(first, row, element), missingMember(last, row, element))
   }
 }
 
@@ -135,25 +141,19 @@ function createCondition(
   }
 }
 
-function createMembers(members: Readonly<Record<string, string>> = {}): NewMember[] {
-  return Object.entries(members).map(([name, value]) => {
-    const text = `${JSON.stringify(name)}:${JSON.stringify(value)}`
-    return { scanner: createMemberScanner([[name]]), name, quotedName: `${name}"`, text }
-  })
+function createMember({ name, value }: InjectedMember): NewMember {
+  const text = `${JSON.stringify(name)}:${JSON.stringify(value)}`
+  return { scanner: createMemberScanner([[name]]), name, quotedName: `${name}"`, text }
 }
 
-/** Returns the members that the row does not have, with commas between them. */
-function missingMembers(members: readonly NewMember[], row: Buffer, element: unknown): string {
-  let missing = ''
-  for (const { scanner, name, quotedName, text } of members) {
-    if (isObject(element) ? Object.hasOwn(element, name) : row.includes(quotedName)) {
-      if (isObject(element)) continue
-      scanObject(scanner, row, 0)
-      if ((scanner.found[0] ?? -1) >= 0) continue
-    }
-    missing += missing === '' ? text : `,${text}`
-  }
-  return missing
+/** Returns an empty text if the row has the member. */
+function missingMember(member: NewMember | undefined, row: Buffer, element: unknown): string {
+  if (member === undefined) return ''
+  const { scanner, name, quotedName, text } = member
+  if (isObject(element)) return Object.hasOwn(element, name) ? '' : text
+  if (!row.includes(quotedName)) return text
+  scanObject(scanner, row, 0)
+  return (scanner.found[0] ?? -1) >= 0 ? '' : text
 }
 
 function addMembers(row: Buffer, first: string, last: string): Buffer[] {

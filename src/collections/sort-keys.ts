@@ -7,7 +7,7 @@
 import { OPEN, QUOTE, valueIn } from '../core/json-scan.ts'
 import { isObject } from '../core/values.ts'
 import { createMemberScanner, hasEscape, type MemberScanner, scanObject } from './member-scanner.ts'
-import { compareSortValues, type Sorting, type SortValue } from './order.ts'
+import { compareSortValues, parseSorting, type Sorting, type SortValue } from './order.ts'
 import { splitNestedName } from './select.ts'
 import type { Source } from './sources.ts'
 import { fieldValue, type Row } from './value.ts'
@@ -16,22 +16,31 @@ import { fieldValue, type Row } from './value.ts'
 export type SortKeys = readonly SortValue[]
 
 export interface SortKeyReader {
+  /** -1: the order of the keys is reversed. */
+  readonly sign: 1 | -1
   readKeys(bytes: Buffer, from: number, to: number): SortKeys
   keysOf(element: unknown): SortKeys
 }
 
 const NO_KEYS: SortKeys = []
+const byDefault = new WeakMap<Source, SortKeyReader>()
+
+/** Returns the reader for the default sort of a source, which is made once. */
+export function defaultSortKeyReader(source: Source): SortKeyReader {
+  const reader = byDefault.get(source) ?? createSortKeyReader(parseSorting(undefined, source, []), source)
+  byDefault.set(source, reader)
+  return reader
+}
 
 /** Without a sorting, rows have no keys and stay in the order of the inputs. */
 export function createSortKeyReader(sorting: Sorting | undefined, source: Source): SortKeyReader {
-  if (sorting === undefined) return { readKeys: () => NO_KEYS, keysOf: () => NO_KEYS }
-  const sortFields = sorting.fields
+  if (sorting === undefined) return { sign: 1, readKeys: () => NO_KEYS, keysOf: () => NO_KEYS }
+  const { sign, fields: sortFields } = sorting
   const reader = createFieldReader(
     sortFields.map(({ field }) => field),
     source,
   )
-  const readers = sortFields.map(({ field }) => readerOf(field, source))
-  return { readKeys, keysOf }
+  return { sign, readKeys, keysOf }
 
   function readKeys(bytes: Buffer, from: number, to: number): SortKeys {
     reader.scan(bytes, from)
@@ -45,8 +54,9 @@ export function createSortKeyReader(sorting: Sorting | undefined, source: Source
   }
 
   function keysOf(element: unknown): SortKeys {
-    return sortFields.map(({ toSortValue }, at) =>
-      toSortValue(isObject(element) ? readers[at]?.(element) : typeof element === 'string' ? element : undefined),
+    const text = typeof element === 'string' ? element : undefined
+    return sortFields.map(({ field, toSortValue }) =>
+      toSortValue(isObject(element) ? readerOf(field, source)(element) : text),
     )
   }
 }

@@ -153,7 +153,10 @@ async function fetchAgent(
     request: { ...part, query: { ...query, ...(select !== undefined && { select }) } },
     limit: roundUpLimit(offset + limit),
     isSorted,
-    inject: { ...(id === MANAGER_AGENT_ID && { first: { node_name: node } }), last: { agent_id: id } },
+    inject: {
+      ...(id === MANAGER_AGENT_ID && { first: { name: 'node_name', value: node } }),
+      last: { name: 'agent_id', value: id },
+    },
     fetchPart: (name, page) => fetchPart(name, page, deadline),
   })
   return result.ok ? result.rows : result.error

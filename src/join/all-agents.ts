@@ -157,6 +157,6 @@ export const CONCURRENT_CALLS = 2
  * could tell which of them are of which node, so they get none.
  */
 export function rowsOfPage(node: string, page: Rows, isOfOneNode: boolean): NodeRows {
-  const inject = { first: { node_name: node }, where: { field: 'agent_id', is: MANAGER_AGENT_ID } }
+  const inject = { first: { name: 'node_name', value: node }, where: { field: 'agent_id', is: MANAGER_AGENT_ID } }
   return { node, total: page.total, rows: page, isSorted: false, ...(isOfOneNode && { inject }) }
 }

@@ -67,7 +67,7 @@ async function mergeCollections(
         request: createPartRequest(read, ofNode, node, query),
         limit: roundUpLimit(offset + limit),
         isSorted: true,
-        inject: { first: { [NODE_NAME]: node } },
+        inject: { first: { name: NODE_NAME, value: node } },
         fetchPart,
       })
       if (!result.ok) report.addError(node, result.error)
@@ -95,7 +95,8 @@ interface NodeOrder {
 
 /** If the sort contains `node_name`, nodes sort by the other fields and are merged in the order of their names. */
 function orderOf(sort: string | undefined, nodes: readonly string[]): NodeOrder {
-  const { fields, descending } = parseSort(sort ?? '')
+  if (sort === undefined) return { nodes, sort, fieldsBeforeNode: undefined }
+  const { fields, descending } = parseSort(sort)
   const fieldsBeforeNode = fields.indexOf(NODE_NAME)
   if (fieldsBeforeNode < 0) return { nodes, sort, fieldsBeforeNode: undefined }
   const sorted = [...nodes].sort((a, b) => (descending ? compareText(b, a) : compareText(a, b)))

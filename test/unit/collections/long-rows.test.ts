@@ -49,8 +49,8 @@ const rowsWith = (pad: string): readonly (readonly Row[])[] =>
 
 const inject = {
   none: undefined,
-  'to all': { first: { node_name: 'n' }, last: { agent_id: '9' } },
-  'to some': { first: { node_name: 'n' }, where: { field: 'agent_id', is: '000' } },
+  'to all': { first: { name: 'node_name', value: 'n' }, last: { name: 'agent_id', value: '9' } },
+  'to some': { first: { name: 'node_name', value: 'n' }, where: { field: 'agent_id', is: '000' } },
 } as const
 const sorts = [undefined, '+name', '-name', '+scan_id', '-scan_id,name', '+version']
 

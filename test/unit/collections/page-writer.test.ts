@@ -20,8 +20,8 @@ async function textOf(
 }
 
 t.test('members are injected at the start or the end of every row', async (t) => {
-  const first = { node_name: 'worker-1' }
-  const last = { agent_id: '003' }
+  const first = { name: 'node_name', value: 'worker-1' }
+  const last = { name: 'agent_id', value: '003' }
   t.equal(
     await textOf([{ b: 1 }, {}], { first }, { sort: '-b' }),
     '[{"node_name":"worker-1","b":1},{"node_name":"worker-1"}]',
@@ -31,7 +31,7 @@ t.test('members are injected at the start or the end of every row', async (t) =>
     await textOf([{}, { b: { c: 1 } }], { first, last }),
     '[{"node_name":"worker-1","agent_id":"003"},{"node_name":"worker-1","b":{"c":1},"agent_id":"003"}]',
   )
-  t.equal(await textOf([{ a: '\u2028' }], { first: { 'n"1': 'a"b' } }), '[{"n\\"1":"a\\"b","a":"\u2028"}]')
+  t.equal(await textOf([{ a: '\u2028' }], { first: { name: 'n"1', value: 'a"b' } }), '[{"n\\"1":"a\\"b","a":"\u2028"}]')
 })
 
 t.test('injected members do not replace members of the row', async (t) => {
@@ -40,7 +40,7 @@ t.test('injected members do not replace members of the row', async (t) => {
     fc.asyncProperty(
       fc.array(fc.dictionary(names, value, { noNullPrototype: true }), { maxLength: 5 }),
       async (rows) => {
-        const inject = { first: { node_name: 'w' }, last: { agent_id: '7' } }
+        const inject = { first: { name: 'node_name', value: 'w' }, last: { name: 'agent_id', value: '7' } }
         const got = JSON.parse(await textOf(rows, inject, { source: { engine: 'array' }, sort: undefined }))
         const expected = rows.map((row) => ({ node_name: 'w', agent_id: '7', ...JSON.parse(JSON.stringify(row)) }))
         t.strictSame(got, expected)
@@ -51,7 +51,7 @@ t.test('injected members do not replace members of the row', async (t) => {
 })
 
 t.test('members can be injected into some rows only', async (t) => {
-  const inject = { first: { node_name: 'w' }, where: { field: 'agent_id', is: '000' } }
+  const inject = { first: { name: 'node_name', value: 'w' }, where: { field: 'agent_id', is: '000' } }
   const rows = [{ agent_id: '000' }, { agent_id: '001' }, { b: '000', agent_id: '001' }, { b: 'x' }]
   t.equal(
     await textOf(rows, inject, { source: { engine: 'array' }, sort: undefined }),
@@ -60,11 +60,14 @@ t.test('members can be injected into some rows only', async (t) => {
 })
 
 t.test('injecting into a text is an error', async (t) => {
-  const merged = await mergeRows([{ rows: partOf(['a']), isSorted: true, inject: { first: { n: 'w' } } }], {
-    ...how,
-    source: sources.catalogue,
-    sort: undefined,
-  })
+  const merged = await mergeRows(
+    [{ rows: partOf(['a']), isSorted: true, inject: { first: { name: 'n', value: 'w' } } }],
+    {
+      ...how,
+      source: sources.catalogue,
+      sort: undefined,
+    },
+  )
   t.match(merged, { ok: false, input: 0, reason: 'a row is not an object' })
 })
 
@@ -86,7 +89,7 @@ t.test('dropped fields are removed, with the object that held them', async (t) =
     { scan: { id: 2, time: 't' }, a: 'y' },
   ]
   t.equal(
-    await textOf(rows, { last: { agent_id: '1' } }, { sort: '+scan_id', drop: ['scan_id'] }),
+    await textOf(rows, { last: { name: 'agent_id', value: '1' } }, { sort: '+scan_id', drop: ['scan_id'] }),
     '[{"a":"x","agent_id":"1"},{"scan":{"time":"t"},"a":"y","agent_id":"1"}]',
   )
 })
@@ -101,7 +104,11 @@ t.test('the bytes of rows are copied unchanged', async (t) => {
 
 t.test('rows have the name of their node, and failed_nodes follows the items', async (t) => {
   const inputs = ['master', 'worker-1'].map((node) => {
-    return { rows: partOf([{ version: `v ${node}` }]), isSorted: true, inject: { first: { node_name: node } } }
+    return {
+      rows: partOf([{ version: `v ${node}` }]),
+      isSorted: true,
+      inject: { first: { name: 'node_name', value: node } },
+    }
   })
   const merged = await mergeRows(inputs, { ...how, source: { engine: 'array' }, sort: undefined })
   t.equal(

@@ -27,7 +27,7 @@ async function rowsOfAgent(agent: number): Promise<NodeRows> {
   }))
   const found = await rowsOf(Buffer.from(JSON.stringify({ error: 0, data: { items, totalItems: ROWS_PER_AGENT } })))
   if (!found.ok) throw new Error(found.reason)
-  const inject = { last: { agent_id: String(agent) } }
+  const inject = { last: { name: 'agent_id', value: String(agent) } }
   const { rows } = found
   return { node: 'm', total: ROWS_PER_AGENT, rows, isSorted: true, inject }
 }
