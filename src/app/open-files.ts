@@ -10,12 +10,6 @@ const INTERVAL_MS = 1000
 const REPORT_INTERVAL_MS = 60_000
 const AT_LIMIT: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE'])
 
-interface OpenFiles {
-  /** Returns the limit if it was reached within the last minute, as text. */
-  exhausted(): string | undefined
-  stop(): void
-}
-
 interface OpenFilesOptions {
   readonly log: { warn(fields: object, message: string): void }
   readonly tryOpen?: () => Promise<void>
@@ -24,7 +18,7 @@ interface OpenFilesOptions {
   readonly clock?: () => number
 }
 
-export async function watchOpenFiles(options: OpenFilesOptions): Promise<OpenFiles> {
+export async function watchOpenFiles(options: OpenFilesOptions) {
   const { log, tryOpen = openAndClose, interval = INTERVAL_MS, clock = () => performance.now() } = options
   // Read now: at the limit, this file cannot be opened either.
   const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '')
@@ -44,7 +38,8 @@ export async function watchOpenFiles(options: OpenFilesOptions): Promise<OpenFil
   }
   const timer = setInterval(() => void check(), interval).unref()
   return {
-    exhausted: () => (clock() - foundAt < REPORT_INTERVAL_MS ? limit : undefined),
+    /** Returns the limit if it was reached within the last minute, as text. */
+    exhausted: (): string | undefined => (clock() - foundAt < REPORT_INTERVAL_MS ? limit : undefined),
     stop: () => clearInterval(timer),
   }
 }

@@ -1,18 +1,13 @@
 /** Since when each problem exists. */
 import type { FoundProblem, Problem, ProblemKind } from './problem-types.ts'
 
-interface ProblemWatch {
-  current(): readonly Problem[]
-  stop(): void
-}
-
 /** A problem begins at most this long after its cause, also if no client asks for the problems. */
 const UPDATE_INTERVAL_MS = 1000
 /** A problem that returns within this time has not ended: a node that fails every second call is one problem. */
 const MAX_PAUSE_MS = 10_000
 
 /** `now`: milliseconds since 1970. */
-export function watchProblems(find: () => readonly FoundProblem[], now: () => number = Date.now): ProblemWatch {
+export function watchProblems(find: () => readonly FoundProblem[], now: () => number = Date.now) {
   const begun = new Map<ProblemKind, { readonly since: string; seenAt: number }>()
   let updatedAt = now()
   const current = (): readonly Problem[] => {

@@ -1,18 +1,16 @@
 /** The errors with a 5xx status that the edge itself has returned lately, by code. There are as many as the error table has. */
-import type { EventListeners } from '../core/events.ts'
+import type { RequestEvent } from '../core/events.ts'
 import { systemClock } from '../core/timing.ts'
 
-export interface RecentErrors extends Required<Pick<EventListeners, 'request'>> {
-  /** Returns each code with the milliseconds since it was last returned, in the order of the codes. */
-  all(): readonly { readonly code: number; readonly ago: number }[]
-}
+export type RecentErrors = ReturnType<typeof createRecentErrors>
 
-export function createRecentErrors(): RecentErrors {
+export function createRecentErrors() {
   const latest = new Map<number, number>()
   return {
-    request: ({ status, errorCode, endedAt }) => {
+    request: ({ status, errorCode, endedAt }: RequestEvent): void => {
       if (status >= 500 && errorCode !== undefined) latest.set(errorCode, endedAt)
     },
+    /** Returns each code with the milliseconds since it was last returned, in the order of the codes. */
     all: () => [...latest].sort(([a], [b]) => a - b).map(([code, at]) => ({ code, ago: systemClock.elapsed() - at })),
   }
 }

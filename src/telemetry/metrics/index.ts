@@ -14,25 +14,21 @@ interface MetricsOptions extends MetricsSources {
   readonly events: Pick<EdgeEvents, 'collect' | 'requests'>
 }
 
-export interface Metrics {
-  /** The media type of `text`. */
-  readonly contentType: string
-  text(): Promise<string>
-  close(): void
-}
+export type Metrics = ReturnType<typeof createMetrics>
 
 /** Milliseconds between samples of the event loop delay. */
 const EVENT_LOOP_SAMPLING_MS = 20
 
 /** Registers all rows of the table and counts events from now on, until `close`. */
-export function createMetrics({ events, ...sources }: MetricsOptions): Metrics {
+export function createMetrics({ events, ...sources }: MetricsOptions) {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLING_MS })
   for (const row of stateSeries) if (row.when?.(sources) !== false) registerStateSeries(registry, row, sources)
   const off = events.collect(createCounters(registry, sources))
   return {
+    /** The media type of `text`. */
     contentType: registry.contentType,
-    text: async () => {
+    text: async (): Promise<string> => {
       events.requests.drain()
       const texts: string[] = []
       for (const metric of registry.getMetricsAsArray()) {
@@ -40,7 +36,7 @@ export function createMetrics({ events, ...sources }: MetricsOptions): Metrics {
       }
       return texts.join('\n')
     },
-    close: () => {
+    close: (): void => {
       off()
       registry.clear()
     },

@@ -9,15 +9,7 @@ interface CollectorOptions {
   readonly timeout: number
 }
 
-export interface CollectorClient {
-  /**
-   * Resolves to undefined, or to why the last attempt failed: a status or a code for the log, never text that the collector
-   * sent.
-   */
-  send(body: Uint8Array): Promise<string | undefined>
-  /** Aborts what is in progress and closes the connections. */
-  stop(): Promise<void>
-}
+export type CollectorClient = ReturnType<typeof createCollectorClient>
 
 const CONNECTIONS = 2
 /** OTLP specification, section "Retryable Response Codes": after other statuses there is no further attempt. */
@@ -26,7 +18,7 @@ const RETRY_DELAYS_MS = [1000, 2000]
 /** The body of a response is read to free the connection, and discarded. */
 const MAX_RESPONSE_BYTES = 65_536
 
-export function createCollectorClient({ url, headers, timeout }: CollectorOptions): CollectorClient {
+export function createCollectorClient({ url, headers, timeout }: CollectorOptions) {
   const connect = { timeout, rejectUnauthorized: true }
   const agent = new Agent({ connections: CONNECTIONS, pipelining: 1, connect })
   /** The batches in progress. */
@@ -45,7 +37,11 @@ export function createCollectorClient({ url, headers, timeout }: CollectorOption
     }
   }
   return {
-    send: async (body) => {
+    /**
+     * Resolves to undefined, or to why the last attempt failed: a status or a code for the log, never text that the collector
+     * sent.
+     */
+    send: async (body: Uint8Array): Promise<string | undefined> => {
       const batch = new AbortController()
       const { signal } = batch
       running.add(batch)
@@ -63,7 +59,8 @@ export function createCollectorClient({ url, headers, timeout }: CollectorOption
         running.delete(batch)
       }
     },
-    stop: async () => {
+    /** Aborts what is in progress and closes the connections. */
+    stop: async (): Promise<void> => {
       for (const batch of running) batch.abort('stopped')
       await agent.destroy()
     },

@@ -10,7 +10,7 @@ import { AlwaysOnSampler, RandomIdGenerator, TracerProvider } from '@opentelemet
 import { rateBudget } from '../../core/timing.ts'
 import type { Span, SpanAttributes } from '../../core/trace.ts'
 import { createCollectorClient } from './collector-client.ts'
-import { createExporter, type SpanCounts, type TracesLog } from './exporter.ts'
+import { createExporter, type TracesLog } from './exporter.ts'
 import { startServerSpan, UnrecordedSpan } from './span.ts'
 import { formatTraceparent, parseTraceContext, traceIdOf } from './trace-context.ts'
 
@@ -40,21 +40,13 @@ interface IncomingRequest {
   readonly tracestate?: string | undefined
 }
 
-export interface Traces {
-  /** Starts the server span of a request. Returns `undefined` if the request is not sampled. */
-  begin(request: IncomingRequest): Span | undefined
-  /** Returns the `traceparent`, not sampled, that nodes receive with calls of a request that has no span. */
-  untracedTraceparent(requestId: string): string | undefined
-  counts(): SpanCounts
-  /** Sends the pending spans for at most `timeout` milliseconds. */
-  stop(timeout: number): Promise<void>
-}
+export type Traces = ReturnType<typeof createTraces>
 
 const BATCH_TIMEOUT_MS = 10_000
 const BATCH_DELAY_MS = 1000
 const MAX_PENDING_SPANS = 4096
 
-export function createTraces({ url, headers, sampling, version, log, delay = BATCH_DELAY_MS }: TracesOptions): Traces {
+export function createTraces({ url, headers, sampling, version, log, delay = BATCH_DELAY_MS }: TracesOptions) {
   const collector = createCollectorClient({ url, headers, timeout: BATCH_TIMEOUT_MS })
   const exporter = createExporter({ collector, log, maxPending: MAX_PENDING_SPANS, delay })
   const random = new RandomIdGenerator()
@@ -80,7 +72,8 @@ export function createTraces({ url, headers, sampling, version, log, delay = BAT
   const isSampled = () => Math.random() < sampling().sampleRatio && takeBudget()
   return {
     counts: exporter.counts,
-    begin: ({ id, traceparent, tracestate, ...request }) => {
+    /** Starts the server span of a request. Returns `undefined` if the request is not sampled. */
+    begin: ({ id, traceparent, tracestate, ...request }: IncomingRequest): Span | undefined => {
       const parent = parseTraceContext(traceparent, tracestate)
       if (parent !== undefined && !parent.sampled) return new UnrecordedSpan(parent)
       if (parent === undefined && !isSampled()) return undefined
@@ -90,13 +83,15 @@ export function createTraces({ url, headers, sampling, version, log, delay = BAT
       nextTraceId = undefined
       return span
     },
-    untracedTraceparent: (requestId) => {
+    /** Returns the `traceparent`, not sampled, that nodes receive with calls of a request that has no span. */
+    untracedTraceparent: (requestId: string): string | undefined => {
       const traceId = traceIdOf(requestId)
       return traceId === undefined
         ? undefined
         : formatTraceparent({ traceId, spanId: randomBytes(8).toString('hex'), flags: 0 })
     },
-    stop: async (timeout) => {
+    /** Sends the pending spans for at most `timeout` milliseconds. */
+    stop: async (timeout: number): Promise<void> => {
       const timer = setTimeout(() => void collector.stop(), timeout)
       // Failures of the last batches are already counted and logged.
       await provider.shutdown().catch(() => undefined)
