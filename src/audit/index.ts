@@ -29,28 +29,14 @@ interface AuditState {
   readonly isFailing: boolean
 }
 
-export interface Audit {
-  /** The stage around writes and purges. The preview of a purge changes nothing, so it has no record. */
-  readonly stage: Stage<EdgeWrite>
-  /** Runs a change that is no request of the pipeline, with a record before and after it. Rejects as the change does. */
-  record<T>(described: AuditedRequest, change: () => Promise<T>): Promise<T>
-  /** Listener: collects the nodes that a write was sent to. */
-  onNodeCall(call: NodeCallEvent): void
-  /** Records writes that were refused before they reached the stage; ignores other requests. */
-  onRejected(request: RejectedRequestEvent): void
-  /** Rejects if the file cannot be opened. */
-  open(): Promise<void>
-  reopen(): Promise<void>
-  close(): Promise<void>
-  state(): AuditState
-}
+export type Audit = ReturnType<typeof createAudit>
 
 const READ_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 /** Bounds the memory that refused writes take while the disk hangs. */
 const MAX_PENDING_REJECTIONS = 1000
 const RETRY_AFTER_SECONDS = '5'
 
-export function createAudit(options: AuditOptions): Audit {
+export function createAudit(options: AuditOptions) {
   const { sink, log } = options
   const recorder = createRecorder(sink, log)
   /** For each write in flight, the nodes that it was sent to. */
@@ -86,14 +72,20 @@ export function createAudit(options: AuditOptions): Audit {
     return value
   }
 
+  const stage: Stage<EdgeWrite> = (next) => async (request) => {
+    if (request.endpoint.target.kind === 'edge' && request.query.preview === 'true') return next(request)
+    return recordAround(await describeRequest(request), () => next(request), resultOf, request.trace)
+  }
   return {
-    stage: (next) => async (request) => {
-      if (request.endpoint.target.kind === 'edge' && request.query.preview === 'true') return next(request)
-      return recordAround(await describeRequest(request), () => next(request), resultOf, request.trace)
-    },
-    record: (described, work) => recordAround(described, work, () => DONE),
+    /** Around writes and purges. The preview of a purge changes nothing, so it has no record. */
+    stage,
+    /** Runs a change that is no request of the pipeline, with a record before and after it. Rejects as the change does. */
+    record: <T>(described: AuditedRequest, change: () => Promise<T>) => recordAround(described, change, () => DONE),
+    /** Records writes that were refused before they reached the stage; ignores other requests. */
     onRejected: recordRejections(recorder),
-    onNodeCall: ({ requestId, node }) => void nodesOf.get(requestId)?.add(node),
+    /** Listener: collects the nodes that a write was sent to. */
+    onNodeCall: ({ requestId, node }: NodeCallEvent) => void nodesOf.get(requestId)?.add(node),
+    /** Rejects if the file cannot be opened. */
     open: () => sink.open(),
     reopen: () => sink.reopen(),
     close: () => sink.close(),

@@ -22,30 +22,22 @@ interface ReloadResult {
   readonly pendingRestart: readonly string[]
 }
 
-export interface ReloadableConfig {
-  /** The configuration at the start, for settings that change with a restart only. */
-  readonly initial: Config
-  /** Returns the settings in use, all of one configuration. */
-  current(): Config
-  /**
-   * Returns a function that returns what `make` made of the settings in use. Called again only at a reload, `make` may
-   * throw an `Error` for the operator.
-   */
-  derive<T>(make: (config: Config) => T): () => T
-  /** Parts are prepared in the order of their registration. */
-  onReload(prepare: PrepareReload): void
-  /** Puts a configuration to use: all of it that needs no restart, or nothing. Rejects with what a part cannot use. */
-  apply(loaded: Config): Promise<ReloadResult>
-}
+export type ReloadableConfig = ReturnType<typeof createReloadableConfig>
 
-export function createReloadableConfig(config: Config): ReloadableConfig {
+export function createReloadableConfig(config: Config) {
   const initial = deepFreeze(config)
   let current = initial
   const prepares: PrepareReload[] = []
   return {
+    /** The configuration at the start, for settings that change with a restart only. */
     initial,
-    current: () => current,
-    derive: (make) => {
+    /** Returns the settings in use, all of one configuration. */
+    current: (): Config => current,
+    /**
+     * Returns a function that returns what `make` made of the settings in use. Called again only at a reload, `make` may
+     * throw an `Error` for the operator.
+     */
+    derive: <T>(make: (config: Config) => T): (() => T) => {
       let made = make(current)
       prepares.push((next) => {
         const replacement = make(next)
@@ -55,8 +47,10 @@ export function createReloadableConfig(config: Config): ReloadableConfig {
       })
       return () => made
     },
-    onReload: (prepare) => void prepares.push(prepare),
-    apply: async (loaded) => {
+    /** Parts are prepared in the order of their registration. */
+    onReload: (prepare: PrepareReload): void => void prepares.push(prepare),
+    /** Puts a configuration to use: all of it that needs no restart, or nothing. Rejects with what a part cannot use. */
+    apply: async (loaded: Config): Promise<ReloadResult> => {
       const next = deepFreeze(takeReloaded(schema, current, loaded)) as Config
       const applies: ApplyReload[] = []
       for (const prepare of prepares) applies.push(await prepare(next))

@@ -33,17 +33,7 @@ export function timeLimitOf(
 }
 
 /** When a call ends: at its timeout or when its client disconnects, whichever is first. */
-export interface Deadline {
-  readonly signal: CancelSignal
-  /** Returns the milliseconds that are left; Infinity without a timeout. */
-  remaining(): number
-  /** Returns why the signal was aborted. */
-  fault(): 'timeout' | 'cancelled'
-  /** Ends the call now, as if its timeout had passed. */
-  expire(): void
-  /** Frees the timer. To be called when the call has ended, including a streamed body. */
-  end(): void
-}
+export type Deadline = ReturnType<typeof startDeadline>
 
 /**
  * Starts the time of a call; `timeout` in milliseconds. The signal is aborted with the reason of the client, or when the time
@@ -55,7 +45,7 @@ export function startDeadline(
   client: CancelSignal | undefined,
   clock: () => number,
   late?: () => unknown,
-): Deadline {
+) {
   const controller = new Cancellation()
   const end = timeout === undefined ? Number.POSITIVE_INFINITY : clock() + timeout
   let hasExpired = false
@@ -74,10 +64,14 @@ export function startDeadline(
   else client?.addEventListener('abort', cancel, { once: true })
   return {
     signal: controller.signal,
+    /** Returns the milliseconds that are left; Infinity without a timeout. */
     remaining: () => end - clock(),
+    /** Returns why the signal was aborted. */
     fault: () => (hasExpired ? 'timeout' : 'cancelled'),
+    /** Ends the call now, as if its timeout had passed. */
     expire,
-    end: () => {
+    /** Frees the timer. To be called when the call has ended, including a streamed body. */
+    end: (): void => {
       clearTimeout(timer)
       clearImmediate(expiry)
       client?.removeEventListener('abort', cancel)

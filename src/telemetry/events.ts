@@ -6,26 +6,12 @@
 import { type EventListeners, type NodeCallEvent, type RequestEvent, wasSent } from '../core/events.ts'
 import { BUCKET_BOUNDS_MS, bucketOf, LatencyHistogram } from '../core/latency-histogram.ts'
 import { systemClock } from '../core/timing.ts'
-import type { RecordStages } from '../core/trace.ts'
+import type { RecordStages, Span } from '../core/trace.ts'
 import { EventQueue } from './event-queue.ts'
 import type { HistogramCounts } from './metrics/read-histogram.ts'
 import { RequestRing } from './request-ring.ts'
 
-export interface EdgeEvents {
-  /** The functions that the other rooms call when an event happens. They never throw. */
-  readonly emit: Required<EventListeners>
-  /**
-   * Calls the listeners for each event from now on. Returns the function that removes them. Listeners must not block. They
-   * run synchronously, except those of requests.
-   */
-  on(listeners: EventListeners): () => void
-  /** As `on`, for listeners that count: they get the events in batches, at `requests.drain` or up to 250 ms later. */
-  collect(listeners: EventListeners): () => void
-  readonly requests: RequestRing
-  /** Begins the stages of a request, as the recorder of stages does. Undefined: there is none. */
-  readonly beginStages: RecordStages
-  recordStages(record: RecordStages | undefined): void
-}
+export type EdgeEvents = ReturnType<typeof createEdgeEvents>
 
 /** How long events wait for the listeners that count. */
 const BATCH_INTERVAL_MS = 250
@@ -33,7 +19,7 @@ const BATCH_INTERVAL_MS = 250
 /** A listener has thrown `error` for an event of this kind; the other listeners get it nevertheless. */
 type OnListenerError = (error: unknown, kind: keyof EventListeners, requestId?: string) => void
 
-export function createEdgeEvents(onError: OnListenerError = throwLater): EdgeEvents {
+export function createEdgeEvents(onError: OnListenerError = throwLater) {
   const report = (error: unknown, kind: keyof EventListeners, event: unknown) =>
     onError(error, kind, kind === 'request' ? (event as RequestEvent).requestId : undefined)
   const queue = new EventQueue(report, (drain) => setTimeout(drain, BATCH_INTERVAL_MS).unref())
@@ -55,6 +41,7 @@ export function createEdgeEvents(onError: OnListenerError = throwLater): EdgeEve
     return emit as Required<EventListeners>[Kind]
   }
   return {
+    /** The functions that the other rooms call when an event happens. They never throw. */
     emit: {
       request: requests.add,
       nodeCall: emitterOf('nodeCall'),
@@ -68,7 +55,11 @@ export function createEdgeEvents(onError: OnListenerError = throwLater): EdgeEve
       operation: emitterOf('operation'),
       uncaughtConnectionError: emitterOf('uncaughtConnectionError'),
     },
-    on: (listeners) => {
+    /**
+     * Calls the listeners for each event from now on. Returns the function that removes them. Listeners must not block. They
+     * run synchronously, except those of requests.
+     */
+    on: (listeners: EventListeners): (() => void) => {
       all = [...all, listeners]
       const off = listeners.request && requests.on(listeners.request.bind(listeners))
       return () => {
@@ -76,10 +67,12 @@ export function createEdgeEvents(onError: OnListenerError = throwLater): EdgeEve
         off?.()
       }
     },
-    collect: (listeners) => queue.on(listeners),
+    /** As `on`, for listeners that count: they get the events in batches, at `requests.drain` or up to 250 ms later. */
+    collect: (listeners: EventListeners) => queue.on(listeners),
     requests,
-    beginStages: (requestId, trace) => stages?.(requestId, trace),
-    recordStages: (record) => {
+    /** Begins the stages of a request, as the recorder of stages does. Undefined: there is none. */
+    beginStages: (requestId: string, trace: Span | undefined) => stages?.(requestId, trace),
+    recordStages: (record: RecordStages | undefined): void => {
       stages = record
     },
   }
