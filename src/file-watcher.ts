@@ -24,17 +24,11 @@ interface WatchedSource<T> {
   onError(error: unknown): void
 }
 
-interface WatchedValue<T> {
-  /** Returns the last value that was read without an error. */
-  current(): T
-  close(): void
-}
-
 /**
  * Loads the value once and rejects if that fails. From then on, within a second of a change, `current` returns the
  * new value or `onError` was called.
  */
-export async function watchFiles<T>(source: WatchedSource<T>): Promise<WatchedValue<T>> {
+export async function watchFiles<T>(source: WatchedSource<T>) {
   let fingerprint = await source.fingerprint()
   let value = await source.load()
   let fault: string | undefined
@@ -65,8 +59,9 @@ export async function watchFiles<T>(source: WatchedSource<T>): Promise<WatchedVa
   timer.unref()
   const stopWatching = watchFolder(source.folder, () => void reload())
   return {
+    /** Returns the last value that was read without an error. */
     current: () => value,
-    close: () => {
+    close: (): void => {
       isClosed = true
       clearInterval(timer)
       stopWatching()

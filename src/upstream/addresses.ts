@@ -4,14 +4,10 @@ import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { normalizeAddress, parseAddressRange } from '../core/values.ts'
 import type { NodeSetting } from './options.ts'
 
-interface AllowedAddresses {
-  includes(address: string): boolean
-  /** Resolves a host name to its allowed addresses. Connections use it directly, so no name is resolved twice. */
-  readonly lookup: LookupFunction
-}
+type AllowedAddresses = ReturnType<typeof createAllowedAddresses>
 
 /** Throws for a text that is no range. An empty list allows every address. */
-export function createAllowedAddresses(ranges: readonly string[]): AllowedAddresses {
+export function createAllowedAddresses(ranges: readonly string[]) {
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() }
   for (const range of ranges) {
     const parsed = parseAddressRange(range)
@@ -25,6 +21,7 @@ export function createAllowedAddresses(ranges: readonly string[]): AllowedAddres
     const family = isIP(normal) === 4 ? 'ipv4' : 'ipv6'
     return lists[family].check(normal, family)
   }
+  /** Resolves a host name to its allowed addresses. Connections use it directly, so no name is resolved twice. */
   const lookup: LookupFunction = (hostname, options, callback) => {
     resolveHost(hostname, { ...options, all: true }, (error, found) => {
       if (error !== null) return callback(error, '')

@@ -28,14 +28,7 @@ interface TransportOptions {
 /** The options that may change. The pool also reads `inFlight` again. */
 export type TransportChanges = Pick<TransportOptions, 'tls' | 'lookup' | 'headers'>
 
-export interface Transport {
-  readonly send: Send
-  /** Uses these options for new connections and calls. Connections with a call in flight finish it. */
-  reconfigure(changes: TransportChanges): void
-  /** Closes the connections after their calls have finished. */
-  close(): Promise<void>
-  destroy(): Promise<void>
-}
+export type Transport = ReturnType<typeof createTransport>
 
 /**
  * Two kinds of connections. Connections of the pool are reused. A node may close an idle connection at the moment in
@@ -50,7 +43,7 @@ interface Connections {
   readonly once: Client.Options
 }
 
-export function createTransport(initial: TransportOptions): Transport {
+export function createTransport(initial: TransportOptions) {
   let options = initial
   let connections = createConnections(options)
   const open = new Set<Pool | Client>([connections.pool])
@@ -74,16 +67,19 @@ export function createTransport(initial: TransportOptions): Transport {
     return result
   }
   return {
-    send: (call) => (call.connection === 'new' ? sendOnNew(call) : sendOnce(connections.pool, call, options)),
-    reconfigure: (changes) => {
+    send: (call: UpstreamCall) =>
+      call.connection === 'new' ? sendOnNew(call) : sendOnce(connections.pool, call, options),
+    /** Uses these options for new connections and calls. Connections with a call in flight finish it. */
+    reconfigure: (changes: TransportChanges): void => {
       const previous = connections
       options = { ...options, ...changes }
       connections = createConnections(options)
       open.add(connections.pool)
       void closePool(previous)
     },
+    /** Closes the connections after their calls have finished. */
     close: () => closePool(connections),
-    destroy: async () => {
+    destroy: async (): Promise<void> => {
       isDestroyed = true
       await Promise.all([...open].map((each) => each.destroy()))
     },

@@ -9,15 +9,7 @@ import { hasOwnBytes } from './local-entries.ts'
  * Another client of Redis can write anything there. Nothing is parsed before lengths and check are right. The check
  * covers the key name too, so an entry that was copied to another key is rejected.
  */
-export interface EntryCodec {
-  /** Returns bytes that `decode` accepts under the same name only. `head` is serialised as JSON. A promise: a long body. */
-  encode(name: string, head: unknown, body: Buffer): Buffer | Promise<Buffer>
-  /** Returns head and body; undefined for anything that `encode` did not write. A promise: long bytes. */
-  decode(name: string, bytes: Buffer): DecodedEntry | undefined | Promise<DecodedEntry | undefined>
-  /** The same for a head without a body. */
-  encodeHead(name: string, head: unknown): Buffer
-  decodeHead(name: string, bytes: Buffer): unknown
-}
+export type EntryCodec = ReturnType<typeof createEntryCodec>
 
 export interface DecodedEntry {
   readonly head: unknown
@@ -38,13 +30,16 @@ const NONCE_BYTES = 12
  * With an encryption key (any length, unknown to Redis), entries are encrypted with AES-256-GCM. Without one, they
  * carry a SHA-256 check against damage.
  */
-export function createEntryCodec(encryptionKey?: Buffer): EntryCodec {
+export function createEntryCodec(encryptionKey?: Buffer) {
   const format = encryptionKey === undefined ? plain : encrypted(encryptionKey)
   return {
-    encode: (name, head, body) => runTask(encode(format, name, head, body)),
-    decode: (name, bytes) => runTask(decode(format, name, bytes)),
-    encodeHead: (name, head) => runAtOnce(encode(format, name, head, NO_BODY)),
-    decodeHead: (name, bytes) => runAtOnce(decode(format, name, bytes))?.head,
+    /** Returns bytes that `decode` accepts under the same name only. `head` is serialised as JSON. A promise: a long body. */
+    encode: (name: string, head: unknown, body: Buffer) => runTask(encode(format, name, head, body)),
+    /** Returns head and body; undefined for anything that `encode` did not write. A promise: long bytes. */
+    decode: (name: string, bytes: Buffer) => runTask(decode(format, name, bytes)),
+    /** The same for a head without a body. */
+    encodeHead: (name: string, head: unknown) => runAtOnce(encode(format, name, head, NO_BODY)),
+    decodeHead: (name: string, bytes: Buffer): unknown => runAtOnce(decode(format, name, bytes))?.head,
   }
 }
 
