@@ -53,7 +53,7 @@ export function invalidate(ports: InvalidatePorts): Stage<EdgeWrite> {
     const fence = await ports.store.fence(tags.fromRequest, limit)
     if (fence.state === 'refused') throw new EdgeError(930, '', { headers: { 'retry-after': RETRY_AFTER_S } })
     ports.replicationLag.noteWrite(tags.fromRequest)
-    if (presence?.state === 'left') {
+    if (client.signal.aborted) {
       void fence.lift([])
       throw client.signal.reason
     }
