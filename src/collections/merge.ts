@@ -18,7 +18,6 @@ import {
   type FetchedPages,
   fetchAllPages,
   InputError,
-  nextOf,
   type RowReader,
   type RowRef,
   type RowStream,
@@ -148,8 +147,8 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
     return order === 0 ? a.input < b.input : order < 0
   }
   for (const [input, rows] of (yield* openInputs(state, sortAll, end)).entries()) {
-    let first = nextOf(rows)
-    while (first instanceof Promise) first = nextOf(rows, yield first)
+    let first = rows.next().value
+    while (first instanceof Promise) first = rows.next(yield first).value
     if (first !== undefined) addInOrder(open, { input, rows, current: first }, isBefore)
     // There may be thousands of agents.
     if (isTurnOver()) yield PAUSE
@@ -165,8 +164,8 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
       rowsTaken[input] = (rowsTaken[input] ?? 0) + 1
     }
     if (at + 1 === end) break
-    let next = nextOf(rows)
-    while (next instanceof Promise) next = nextOf(rows, yield next)
+    let next = rows.next().value
+    while (next instanceof Promise) next = rows.next(yield next).value
     if (next !== undefined) {
       if (sign * compareSortKeys(current.keys, next.keys) > 0) {
         unsorted.add(input)

@@ -61,12 +61,7 @@ export interface RowRef {
 }
 
 /** Rows, and what must be awaited before the next one. The result of a promise is passed to `next`. */
-export type RowStream = Iterator<RowRef | Promise<unknown>, void, unknown>
-
-/** Returns the next row, what must be awaited before it, or `undefined` behind the last one. */
-export function nextOf(rows: RowStream, awaited?: unknown): RowRef | Promise<unknown> | undefined {
-  return rows.next(awaited).value ?? undefined
-}
+export type RowStream = Iterator<RowRef | Promise<unknown>, undefined, unknown>
 
 /** The pages of an input that were fetched; a merge that starts again need not fetch them twice. */
 export interface FetchedPages {
@@ -132,14 +127,14 @@ async function readLong(input: number, row: Buffer, reader: RowReader): Promise<
 /** Reads all rows and sorts them; returns the first `count`. Rows with equal keys keep their order. */
 export function* sortRows(rows: RowStream, sign: 1 | -1, count: number): CooperativeTask<RowStream> {
   const all: RowRef[] = []
-  for (let next = nextOf(rows); next !== undefined; ) {
+  for (let next = rows.next().value; next !== undefined; ) {
     if (next instanceof Promise) {
-      next = nextOf(rows, yield next)
+      next = rows.next(yield next).value
       continue
     }
     all.push(next)
     if (isTurnOver()) yield PAUSE
-    next = nextOf(rows)
+    next = rows.next().value
   }
   const compare = (a: RowRef, b: RowRef) => sign * compareSortKeys(a.keys, b.keys)
   if (all.length <= MAX_SORTED_AT_ONCE) return all.sort(compare).values()

@@ -10,7 +10,7 @@ import {
   QUOTE,
   skipSpace,
 } from './json-scan.ts'
-import { type CooperativeTask, isTurnOverNow, PAUSE, runTask, waitForJsonTurn } from './turns.ts'
+import { type CooperativeTask, hasTime, PAUSE, runTask, waitForJsonTurn } from './turns.ts'
 
 /** Parsing this much takes about a millisecond. */
 const PIECE_BYTES = 64 * 1024
@@ -82,7 +82,7 @@ function* readItems(reader: Reader, closing: number, take: TakeItems): Cooperati
     if (end < 0 || end - from > PIECE_BYTES) {
       if (at > from) yield* take(false, bytes.toString('utf8', from, itemEnd))
       from = at
-      if (isTurnOverNow()) yield PAUSE
+      if (!hasTime()) yield PAUSE
     }
     if (end < 0) {
       reader.at = at
@@ -118,7 +118,7 @@ function* parseText(reader: Reader): CooperativeTask<string> {
     if (at - from < PIECE_BYTES || isContinuation(bytes[at])) continue
     text += JSON.parse(`"${bytes.toString('utf8', from, at)}"`)
     from = at
-    if (isTurnOverNow()) yield PAUSE
+    if (!hasTime()) yield PAUSE
   }
   reader.at = at + 1
   return text + JSON.parse(`"${bytes.toString('utf8', from, at)}"`)

@@ -1,7 +1,7 @@
 /** Work on long bytes and texts, in turns of the event loop: copied, hashed and printed as JSON. */
 import { createHash, hash } from 'node:crypto'
 import { StringDecoder } from 'node:string_decoder'
-import { type CooperativeTask, isTurnOver, isTurnOverNow, PAUSE, runTask, waitForTurn } from './turns.ts'
+import { type CooperativeTask, hasTime, isTurnOver, PAUSE, runTask, waitForTurn } from './turns.ts'
 
 const SLICE_BYTES = 256 * 1024
 /** Copying, or hashing without support of the processor, takes about so long. */
@@ -22,7 +22,7 @@ async function* partsInTurns(bytes: Buffer): AsyncGenerator<Buffer> {
 /** Does work on each part of long bytes, as a task that pauses between them; on short bytes at once. */
 export function* onEachPart(bytes: Buffer, work: (part: Buffer) => void): CooperativeTask<void> {
   for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
-    if (bytes.length > SLICE_BYTES && isTurnOverNow()) yield PAUSE
+    if (bytes.length > SLICE_BYTES && !hasTime()) yield PAUSE
     work(bytes.subarray(at, at + SLICE_BYTES))
   }
 }
@@ -155,7 +155,7 @@ function sizeLeft(value: unknown, budget: number): number {
 function* printLong(printed: Printed, text: string): CooperativeTask<void> {
   printed.add('"')
   for (let at = 0; at < text.length; ) {
-    if (isTurnOverNow()) yield PAUSE
+    if (!hasTime()) yield PAUSE
     const end = at + PIECE_CHARS
     const piece = text.slice(at, isSecondUnit(text.charCodeAt(end)) ? end + 1 : end)
     printed.add(JSON.stringify(piece).slice(1, -1))

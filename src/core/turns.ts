@@ -51,15 +51,10 @@ export function spendTurn(ms: number): void {
 /** Whether work that has no pieces of known length must wait for a turn. Reads the clock on every 32nd call only. */
 export function isTurnOver(): boolean {
   calls = (calls + 1) % CALLS_PER_CLOCK_READ
-  return calls === 0 && isTurnOverNow()
+  return calls === 0 && !hasTime()
 }
 
-/** As `isTurnOver`, but reads the clock on each call: for long steps. */
-export function isTurnOverNow(): boolean {
-  return !hasTime()
-}
-
-/** Whether this turn has time for `ms` milliseconds of work. The first question of a turn is its begin. */
+/** Whether this turn has time for `ms` milliseconds of work. Reads the clock. The first question of a turn is its begin. */
 export function hasTime(ms = 0): boolean {
   const now = performance.now()
   if (begin !== undefined) return Math.max(expected, now - begin) + ms <= MS_PER_TURN

@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { EdgeError } from '../core/errors.ts'
-import { type CooperativeTask, isTurnOver, isTurnOverNow, PAUSE, runTask } from '../core/turns.ts'
+import { type CooperativeTask, hasTime, isTurnOver, PAUSE, runTask } from '../core/turns.ts'
 import { isObject } from '../core/values.ts'
 import { slicesOf } from './body-contents.ts'
 
@@ -107,7 +107,7 @@ function* readString(reader: Reader): CooperativeTask<string> {
   let value = ''
   let isEscaped = false
   while (reader.text[reader.at] !== '"') {
-    if (value !== '' && isTurnOverNow()) yield PAUSE
+    if (value !== '' && !hasTime()) yield PAUSE
     const part = match(reader, PART)
     if (part.includes('\\')) {
       isEscaped = true

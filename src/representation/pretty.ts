@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { BACKSLASH, COLON, COMMA, IS_SPACE, QUOTE, skipSpace } from '../core/json-scan.ts'
 import { concatOwn } from '../core/long-values.ts'
-import { type CooperativeTask, isTurnOverNow, PAUSE, runAtOnce, runTask } from '../core/turns.ts'
+import { type CooperativeTask, hasTime, PAUSE, runAtOnce, runTask } from '../core/turns.ts'
 
 const INDENT_SPACES = 3
 
@@ -41,7 +41,7 @@ function* indent(input: Buffer, maxBytes = Number.POSITIVE_INFINITY): Cooperativ
       if (bytes > maxBytes) return undefined
       chunks.push(Buffer.from(text, 'latin1'))
       text = ''
-      if (isTurnOverNow()) yield PAUSE
+      if (!hasTime()) yield PAUSE
       pieceEnd = at + PIECE_BYTES
     }
     const byte = input[at] ?? 0
