@@ -57,10 +57,19 @@ export function buildPipeline(parts: PipelineParts): Handler {
     parts.forward((request) => read(request)),
   )
   const callForRead: Handler<EdgeRead> = (request) => {
+    const { target, response } = request.endpoint
     request.cost.charge()
-    return readerOf(request)(request)
+    if (nodeOf(request) !== undefined) return forward(request)
+    if (target.kind === 'severalNodes') return joinCollections(request)
+    if (target.kind === 'everyNode')
+      return response.data === 'collection' ? joinCollections(request) : joinVerdicts(request)
+    return target.kind === 'agentOwner' ? forwardToOwner(request) : forward(request)
   }
-  const callForWrite: Handler<EdgeWrite> = (request) => writerOf(request)(request)
+  const callForWrite: Handler<EdgeWrite> = (request) => {
+    const { kind } = request.endpoint.target
+    if (kind === 'everyNode' || kind === 'agentOwners') return joinWrites(request)
+    return kind === 'agentOwner' ? forwardToOwner(request) : forward(request)
+  }
   const read = stage('cache', parts.readThrough)(callForRead)
   const guard: Stage<EdgeWrite> = parts.refuseWrites ?? ((next) => next)
   const endTokens: Stage<EdgeWrite> = parts.endTokens ?? ((next) => next)
@@ -71,32 +80,22 @@ export function buildPipeline(parts: PipelineParts): Handler {
   const joinCollections = joined(multiNode?.joinCollections)
   const joinVerdicts = joined(multiNode?.joinVerdicts)
   const joinWrites = joined(multiNode?.joinWrites)
-  const answer: Handler = (request) => {
+  const operate = (request: EdgeRequest, operation: EdgeOperation) =>
+    traced('edge operation', operations[operation])(request)
+  const change = parts.audit((request) => {
     const { target } = request.endpoint
-    if (target.kind === 'edge') {
-      if (request.kind === 'read') request.cost.charge()
-      return traced('edge operation', operations[target.operation])(request)
-    }
-    return request.kind === 'read' ? read(request) : write(request)
+    return target.kind === 'edge' ? operate(request, target.operation) : write(request)
+  })
+  return (request) => {
+    if (request.kind === 'write') return change(request)
+    const { target } = request.endpoint
+    if (target.kind !== 'edge') return read(request)
+    request.cost.charge()
+    return operate(request, target.operation)
   }
-  const change = parts.audit(answer)
-  return (request) => (request.kind === 'read' ? answer(request) : change(request))
 
   function joined<R extends EdgeRequest>(handler: Handler<R> | undefined): Handler<R> {
     return handler === undefined ? forward : traced('join', handler)
-  }
-
-  function readerOf(request: EdgeRead): Handler<EdgeRead> {
-    const { target, response } = request.endpoint
-    if (nodeOf(request) !== undefined) return forward
-    if (target.kind === 'severalNodes') return joinCollections
-    if (target.kind === 'everyNode') return response.data === 'collection' ? joinCollections : joinVerdicts
-    return target.kind === 'agentOwner' ? forwardToOwner : forward
-  }
-
-  function writerOf({ endpoint: { target } }: EdgeWrite): Handler<EdgeWrite> {
-    if (target.kind === 'everyNode' || target.kind === 'agentOwners') return joinWrites
-    return target.kind === 'agentOwner' ? forwardToOwner : forward
   }
 }
 

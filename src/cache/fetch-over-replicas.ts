@@ -42,7 +42,7 @@ export async function fetchOverReplicas(
     const isMissing = lock.held && lock.isMissing && lookup.kind === 'miss' && !isComplete
     // The response may have been stored meanwhile.
     if (!isMissing) lookup = await ports.store.lookup(target.key, target.tags)
-    const found = storedMeanwhile(lookup, known)
+    const found = isMissing ? undefined : storedMeanwhile(lookup, known)
     if (lock.held) {
       let storing: Promise<void> | 'done' | undefined
       try {

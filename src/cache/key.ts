@@ -8,7 +8,6 @@ import { createHash, createHmac } from 'node:crypto'
 import type { Param, Tag } from '../contracts/endpoint.ts'
 import { asksForSecret } from '../core/access.ts'
 import type { StoredResponseInfo } from '../core/cache.ts'
-import { nameOf } from '../core/endpoint-names.ts'
 import { type Caller, type EdgeRead, nodeOf } from '../core/request.ts'
 import { ownEntry } from '../core/values.ts'
 import type { LifetimesOf } from './lifetimes.ts'
@@ -89,7 +88,7 @@ function resolve(request: EdgeRead, policy: CompiledPolicy, basisNow: () => KeyB
   const canonical = canonicalRequest(request, policy, basis)
   const tags = policy.tagsOf(request, master)
   const { scope } = canonical
-  const info = { url: urlOf(canonical), group: policy.group, endpoint: policy.name, scope, tags }
+  const info = { url: urlOf(policy.name, canonical), group: policy.group, endpoint: policy.name, scope, tags }
   // As UTF-16: in UTF-8, all lone surrogates would be the same bytes.
   const key = createHmac('sha256', settings.secret).update(serialize(canonical), 'utf16le').digest('base64url')
   return { policy, key, tags, info, isCurrent: () => basisNow() === basis }
@@ -167,11 +166,11 @@ function lengthPrefixed(fields: readonly string[]): string {
 /** What `/cache` shows after the path of a snapshot. No node has such a name. */
 export const SNAPSHOT_MARK = '#*'
 
-/** Returns the name of path and query as `/cache` shows it; after `#` the node whose part of a joined response it is. */
-function urlOf({ contract, path, params, query, node, isSnapshot }: CanonicalRequest): string {
+/** Returns the path with its query as `/cache` shows it, from the name of the endpoint; after `#` the node whose part of a joined response it is. */
+function urlOf(name: string, { params, query, node, isSnapshot }: CanonicalRequest): string {
   const values = new Map(params)
-  const filled = nameOf({ contract, path }).replaceAll(/:([^/]+)/g, (_, name: string) => encode(values.get(name) ?? ''))
-  const text = query.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')
+  const filled = name.replaceAll(/:([^/]+)/g, (_, param: string) => encode(values.get(param) ?? ''))
+  const text = query.map(([param, value]) => `${encode(param)}=${encode(value)}`).join('&')
   if (isSnapshot) return filled + SNAPSHOT_MARK
   const url = text === '' ? filled : `${filled}?${text}`
   return node === undefined ? url : `${url}#${encode(node)}`

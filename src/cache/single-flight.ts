@@ -90,12 +90,13 @@ export class SingleFlight<T> {
 
   #begin(id: string, flight: Flight<T>): Flight<T> {
     this.#flights.set(id, flight)
-    flight.onEnd(() => {
+    const end = () => {
       const next = this.#waiting.get(id)
       this.#waiting.delete(id)
       if (next !== undefined) this.#begin(id, next)
       else if (this.#flights.get(id) === flight) this.#flights.delete(id)
-    })
+    }
+    flight.outcome.then(end, end)
     return flight
   }
 }
@@ -127,10 +128,6 @@ class Flight<T> {
 
   get isAbandoned(): boolean {
     return this.#controller.signal.aborted
-  }
-
-  onEnd(listener: () => void): void {
-    this.outcome.then(listener, listener)
   }
 
   async join({ signal, presence, flow }: RequestClient): Promise<T> {

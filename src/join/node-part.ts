@@ -6,7 +6,7 @@
 import type { MergeInput } from '../collections/merge.ts'
 import { MAX_LIMIT } from '../collections/request.ts'
 import { type Rows, rowsOf } from '../collections/rows.ts'
-import { type CacheDetail, isDegraded, isStale } from '../core/cache.ts'
+import { type CacheDetail, isStale, WITHOUT_REDIS } from '../core/cache.ts'
 import { parseBodyInTurns } from '../core/envelope.ts'
 import { EdgeError, type ErrorCode } from '../core/errors.ts'
 import { cachedOf, nodeOriginOf, partsOf } from '../core/origins.ts'
@@ -73,7 +73,7 @@ async function toNodePart(response: EdgeResponse): Promise<NodePart> {
   const cached = cachedOf(response)
   const detail = cached?.status.detail
   // A response may be fresh and still be `stale-if-error`: the request wanted a newer one, or `without-redis`.
-  const stale = isStale(detail) || isDegraded(detail) ? detail : undefined
+  const stale = isStale(detail) || detail === WITHOUT_REDIS ? detail : undefined
   const own = nodeOriginOf(origin)
   const now = performance.now()
   return {
