@@ -27,14 +27,14 @@ export const kinds = {
   large: '600 kB, Basic',
   Bearer: '1.2 kB, Bearer',
   'not modified': '1.2 kB, Basic, If-None-Match: 304',
-  TLS: '1.2 kB, Basic, TLS',
+  tls: '1.2 kB, Basic, TLS',
   off: '1.2 kB, Basic, without log, metrics and audit',
   fetch: '1.2 kB, Basic, no-cache, one connection: each request is a call to the node',
   miss: '1.2 kB, Basic, each request for a URL that was never requested before',
   gzip: '600 kB, Basic, Accept-Encoding: gzip',
   bcrypt: '1.2 kB, Basic, nginx with the same passwords',
   real: '1.2 kB, Basic, 50 users, 200 URLs by Zipf, own traceparent, X-Request-Id and X-Forwarded-For in each request',
-  'real, wide': 'as real, with 300 users and 1,000 URLs',
+  wide: 'as real, with 300 users and 1,000 URLs',
 } as const
 
 export type Kind = keyof typeof kinds
@@ -68,8 +68,8 @@ type SharedPlace = Place & { readonly redis: string; readonly otherRedis?: strin
 type Expectation = Partial<ExpectedResponse>
 
 /** What the kinds with requests of many users draw. */
-const TRAFFIC: Partial<Record<Kind, Traffic>> = { real: trafficOf(50, 200), 'real, wide': trafficOf(300, 1000) }
-const REAL = ['real', 'real, wide'] as const
+const TRAFFIC: Partial<Record<Kind, Traffic>> = { real: trafficOf(50, 200), wide: trafficOf(300, 1000) }
+const REAL = ['real', 'wide'] as const
 const MAX_USERS = 300
 const SIZED: Partial<Record<Kind, Size>> = { small: '1.2 kB', medium: '60 kB', large: '600 kB' }
 const SIZES = ['small', 'medium', 'large'] as const
@@ -99,12 +99,12 @@ export function contenders(place: SharedPlace): readonly Contender[] {
   const { otherRedis = place.redis } = place
   const other = { redis: otherRedis, audit: true, ...(build !== undefined && { build }) }
   return [
-    always(NODE, ['small', 'medium', 'large', 'Bearer', 'not modified', 'TLS', 'off', 'fetch', 'gzip', ...REAL], () =>
+    always(NODE, ['small', 'medium', 'large', 'Bearer', 'not modified', 'tls', 'off', 'fetch', 'gzip', ...REAL], () =>
       bare(),
     ),
     realEdge(EDGE, () => edge(place, { ...all, users: MAX_USERS })),
     edgeContender(EDGE, () => edge(place, all)),
-    always(NODE_TLS, ['TLS'], () => bare(true)),
+    always(NODE_TLS, ['tls'], () => bare(true)),
     withTls(EDGE, place, all),
     hits(EDGE_OFF, ['off'], place, { redis: place.redis, log: 'silent', uncounted: true }),
     ...misses('', place),
@@ -120,7 +120,7 @@ export function contenders(place: SharedPlace): readonly Contender[] {
     always('nginx, apr1', REAL, () => nginx(place, { users: MAX_USERS }), { headers: { authorization: realUser } }),
     always('Varnish', [...SIZES, ...REAL], () => varnish(place)),
     always('HAProxy', [...SIZES, ...REAL], () => haproxy(place)),
-    always('nginx', ['TLS'], () => nginx(place, { tls: true })),
+    always('nginx', ['tls'], () => nginx(place, { tls: true })),
     always('nginx, gzip 1', ['gzip'], () => nginx(place, { gzip: true }), {
       headers: { 'accept-encoding': 'gzip' },
       expected: GZIP,
@@ -227,12 +227,12 @@ function hits(row: string, kinds: readonly Kind[], place: SharedPlace, options: 
 }
 
 function withTls(row: string, place: SharedPlace, options: EdgeOptions): Contender {
-  return hits(row, ['TLS'], place, { ...options, tls: true })
+  return hits(row, ['tls'], place, { ...options, tls: true })
 }
 
 function edgeContender(name: string, starting: () => Promise<Running>): Contender {
   const kinds: readonly Kind[] = ['small', 'medium', 'large', 'Bearer', 'not modified', 'fetch', 'gzip']
-  const compared: readonly Kind[] = name === EDGE ? ['TLS', 'off', 'bcrypt'] : []
+  const compared: readonly Kind[] = name === EDGE ? ['tls', 'off', 'bcrypt'] : []
   return {
     name,
     kinds: [...kinds, ...compared],
@@ -260,7 +260,7 @@ async function edgeCases(name: string, server: Running): Promise<readonly Case[]
     }),
     request('gzip', { 'accept-encoding': 'gzip' }, { ...HIT, ...GZIP }),
     ...(name === EDGE
-      ? (['not modified', 'TLS', 'off', 'bcrypt'] as const).map((kind) => request(kind, {}, HIT, EDGE_SMALL))
+      ? (['not modified', 'tls', 'off', 'bcrypt'] as const).map((kind) => request(kind, {}, HIT, EDGE_SMALL))
       : []),
   ]
 }

@@ -59,7 +59,7 @@ const missGoal = (row: string, most: number): Goal => ({
 
 export const goals: readonly Goal[] = [
   ratio('real, to node:http', 'real', EDGE, NODE, 0.8),
-  ratio('real, wide, to node:http', 'real, wide', EDGE, NODE, 0.75),
+  ratio('wide, to node:http', 'wide', EDGE, NODE, 0.75),
   ratio('real, to nginx with apr1 passwords', 'real', EDGE, 'nginx, apr1', 3),
   ratio('small, to node:http', 'small', EDGE, NODE, 0.75),
   ratio('medium, to node:http', 'medium', EDGE, NODE, 0.8),
@@ -71,7 +71,7 @@ export const goals: readonly Goal[] = [
     most: 3,
     unit: ' µs',
     figures: (find, of) => {
-      const [tls, plain, bareTls, bare] = [EDGE, EDGE_SMALL, NODE_TLS, NODE].map((row) => find('TLS', row))
+      const [tls, plain, bareTls, bare] = [EDGE, EDGE_SMALL, NODE_TLS, NODE].map((row) => find('tls', row))
       if (!tls || !plain || !bareTls || !bare) return undefined
       return differences(differences(of(tls), of(plain)), differences(of(bareTls), of(bare)))
     },

@@ -13,7 +13,7 @@ t.test('every case of the benchmark of hits requests what its row names', async 
   const checked: string[] = []
   for (const { name, start, cases } of contenders(place)) {
     // The edge with and without TLS; other servers need not be installed.
-    if (!/^node:|^edge( \(TLS\))?$|\(miss\)$/.test(name)) continue
+    if (!/^node:|^edge( \(tls\))?$|\(miss\)$/.test(name)) continue
     const server = await start()
     if (typeof server === 'string') throw new Error(server)
     t.teardown(() => server.stop())
@@ -23,7 +23,7 @@ t.test('every case of the benchmark of hits requests what its row names', async 
       checked.push(`${kind}, ${row}`)
     }
   }
-  const kinds: readonly Kind[] = ['small', 'medium', 'large', 'Bearer', 'not modified', 'TLS', 'fetch', 'gzip']
+  const kinds: readonly Kind[] = ['small', 'medium', 'large', 'Bearer', 'not modified', 'tls', 'fetch', 'gzip']
   for (const kind of kinds) for (const row of [NODE, EDGE]) t.ok(checked.includes(`${kind}, ${row}`), `${kind}, ${row}`)
   for (const row of [HTTP_PROXY, ...Object.values(MISSES)]) t.ok(checked.includes(`miss, ${row}`), `miss, ${row}`)
 })
