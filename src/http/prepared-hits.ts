@@ -12,6 +12,7 @@ import type { Caller } from '../core/request.ts'
 import type { EdgeResponse, EnvelopeResponse, StoredOrigin } from '../core/response.ts'
 import { TurnQueue } from '../core/turn-queue.ts'
 import { hasBody } from '../listener/framing.ts'
+import { headOf, sendAgain, type WrittenHead } from '../listener/node-internals.ts'
 import { commonHeaders } from '../representation/headers.ts'
 import { preferencesOf, representCached } from '../representation/represent.ts'
 import { missingPermission } from './admit.ts'
@@ -41,6 +42,8 @@ interface PreparedHit {
   readonly repeat: () => EnvelopeResponse<StoredOrigin> | undefined
   /** The permissions that were found to be sufficient last. A list never changes: new permissions are another list. */
   permissions: readonly string[]
+  /** The headers of the last response, which the hits of one second share, and the head of all responses with them. */
+  last?: { readonly headers: readonly string[]; readonly head: WrittenHead }
 }
 
 /** A request for a remembered URL until the end of its turn of the event loop. */
@@ -146,9 +149,17 @@ export class PreparedHits {
     const preferences = preferencesOf(headers, hit.url.flags)
     const representation = representCached(response, response.origin, preferences)
     if (representation instanceof Promise || !authenticator?.countHit(caller)) return false
-    const { status, bytes } = representation
-    to.writeHead(status, [...commonHeaders(state.id), ...representation.headers]).end(bytes)
+    const { status, headers: own, bytes } = representation
     const { method = '' } = request
+    const body = method === 'HEAD' ? undefined : bytes
+    // Otherwise the head depends on the connection too.
+    const staysOpen = to.shouldKeepAlive && !to.hasHeader('connection')
+    if (staysOpen && hit.last?.headers === own) sendAgain(to, hit.last.head, state.id, body)
+    else {
+      to.writeHead(status, [...commonHeaders(state.id), ...own])
+      if (staysOpen) hit.last = { headers: own, head: headOf(to, state.id) }
+      to.end(body)
+    }
     this.#options.observe?.(eventOfHit({ method, state }, hit.names, caller.name, response, representation))
     return true
   }

@@ -30,3 +30,28 @@ export function answerHalfClosed(server: Server): void {
 export function continueAfterDrain(socket: Socket, current: () => ServerResponse | undefined): void {
   socket.on('drain', () => current()?.emit('drain'))
 }
+
+/** The head that Node's `writeHead` has made, before and after the id of the request. */
+export type WrittenHead = readonly [before: string, after: string]
+
+/** Node sends the text `_header` as it is. */
+type WithHead = ServerResponse & { _header: string }
+
+/** Longer bodies are not copied: Node copies a text of up to 16 KiB without an allocation. */
+const MAX_TEXT_BYTES = 12 * 1024
+
+export function headOf(response: ServerResponse, id: string): WrittenHead {
+  const { _header: head } = response as WithHead
+  const at = head.indexOf(id)
+  return [head.slice(0, at), head.slice(at + id.length)]
+}
+
+/**
+ * Sends the head of an earlier response with another id: Node would check and join the same headers again. A short body is
+ * in the same text: Node would pass head, body and end to the kernel as three pieces.
+ */
+export function sendAgain(response: ServerResponse, [before, after]: WrittenHead, id: string, body?: Buffer): void {
+  const isShort = body !== undefined && body.length <= MAX_TEXT_BYTES
+  ;(response as WithHead)._header = before + id + after + (isShort ? body.toString('latin1') : '')
+  response.end(isShort ? undefined : body)
+}

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { replaceClose } from '../../../src/listener/node-internals.ts'
+import { headOf, replaceClose, sendAgain, type WrittenHead } from '../../../src/listener/node-internals.ts'
 
 /** Sends the bytes to the server. Resolves when the server has emitted the event, to its arguments. */
 async function send(t: Test, server: Server, bytes: string, event: string): Promise<unknown[]> {
@@ -35,4 +35,33 @@ t.test('no listener of Node continues a response after CONNECT', async (t) => {
   const [, socket] = await send(t, createServer(), bytes, 'connect')
   t.teardown(() => (socket as Socket).destroy())
   t.equal((socket as Socket).listenerCount('drain'), 0)
+})
+
+t.test('Node sends a repeated head, and a short body with it in one piece', async (t) => {
+  const body = Buffer.from('{"data":"\u00fc"}')
+  const pieces: string[] = []
+  let head: WrittenHead | undefined
+  const server = createServer(({ url = '' }, response) => {
+    if (head !== undefined) return sendAgain(response, head, url, body)
+    response.writeHead(200, ['x-request-id', url, 'content-length', String(body.length)])
+    head = headOf(response, url)
+    response.end(body)
+    pieces.length = 0
+  })
+  server.on('connection', (socket: Socket) => {
+    const write = socket.write.bind(socket)
+    socket.write = ((...sent: Parameters<typeof write>) => {
+      pieces.push(String(sent[0]))
+      return write(...sent)
+    }) as typeof write
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  for (const id of ['/first', '/second']) {
+    const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${id}`)
+    t.equal(response.headers.get('x-request-id'), id)
+    t.equal(await response.text(), body.toString())
+  }
+  t.equal(pieces.length, 1)
 })
