@@ -26,7 +26,7 @@ export interface EpochChange {
   readonly soft?: boolean
 }
 
-export interface AnnouncerOptions {
+export interface AnnounceOptions {
   readonly replica: RedisReplica
   readonly known: KnownEpochs
   readonly acknowledgements: Acknowledgements
@@ -38,73 +38,70 @@ export function lastLeaseOf({ lease }: RedisTimes): number {
   return lease * CLOCK_DRIFT
 }
 
-export class Announcer {
-  readonly #options: AnnouncerOptions
-
-  constructor(options: AnnouncerOptions) {
-    this.#options = options
-  }
-
-  /**
-   * Sends a change for at most `ms` milliseconds, then waits for the other replicas. A late reply is awaited all the
-   * time. Without a connection, or while Redis refuses commands, the change is sent again for one lease. Returns false
-   * if Redis has not confirmed the change; it may have recorded it.
-   */
-  async announce(change: EpochChange, ms: number): Promise<boolean> {
-    const { onEvent, replica } = this.#options
-    const { elapsed, times, contact } = replica
-    const deadline = elapsed() + ms
-    let refusedSince: number | undefined
-    for (;;) {
-      const sentAt = elapsed()
-      const reply = await this.send(change, Math.max(1, deadline - sentAt))
-      if (reply.ok) {
-        if (change.bump.length > 0) await this.#waitForReplicas(reply.value)
-        return true
-      }
-      // A connection that was cut while the reply was awaited is another fault than one that is refused.
-      if (elapsed() - sentAt > times.lease) refusedSince = undefined
-      refusedSince ??= contact.refusedSince ?? elapsed()
-      const until = reply === TIMED_OUT ? deadline : Math.min(deadline, refusedSince + lastLeaseOf(times))
-      const left = until - elapsed()
-      if (left <= 0) {
-        onEvent('unconfirmed', reply.error)
-        return false
-      }
-      await sleep(Math.min(left, times.retryInterval / 2))
+/**
+ * Sends a change for at most `ms` milliseconds, then waits for the other replicas. A late reply is awaited all the
+ * time. Without a connection, or while Redis refuses commands, the change is sent again for one lease. Returns false
+ * if Redis has not confirmed the change; it may have recorded it.
+ */
+export async function announce(options: AnnounceOptions, change: EpochChange, ms: number): Promise<boolean> {
+  const { onEvent, replica } = options
+  const { elapsed, times, contact } = replica
+  const deadline = elapsed() + ms
+  let refusedSince: number | undefined
+  for (;;) {
+    const sentAt = elapsed()
+    const reply = await sendChange(options, change, Math.max(1, deadline - sentAt))
+    if (reply.ok) {
+      if (change.bump.length > 0) await waitForReplicas(options, reply.value)
+      return true
     }
+    // A connection that was cut while the reply was awaited is another fault than one that is refused.
+    if (elapsed() - sentAt > times.lease) refusedSince = undefined
+    refusedSince ??= contact.refusedSince ?? elapsed()
+    const until = reply === TIMED_OUT ? deadline : Math.min(deadline, refusedSince + lastLeaseOf(times))
+    const left = until - elapsed()
+    if (left <= 0) {
+      onEvent('unconfirmed', reply.error)
+      return false
+    }
+    await sleep(Math.min(left, times.retryInterval / 2))
   }
+}
 
-  /** Sends a change once, and waits at most `ms` milliseconds for the reply of BUMP_EPOCHS. */
-  async send(change: EpochChange, ms: number): Promise<RedisReply<(string | number)[]>> {
-    const { known, replica } = this.#options
-    const { contact } = replica
-    known.invalidate(change.bump)
-    const whole = { fence: [], lift: [], id: '', lease: 0, soft: false, ...change }
-    // A node may name half a surrogate pair. cjson rejects it: the script would fail forever.
-    const args = [randomUUID(), redisChannels.invalidations, replica.id, JSON.stringify(whole, toWellFormed)]
-    const reply = await replica.commands.runScript<(string | number)[]>(BUMP_EPOCHS, [redisKeys.epochs], args, ms)
-    // Reads that Redis answered before this script may have ended meanwhile, with older epochs.
-    known.invalidate(change.bump)
-    if (reply.ok) contact.observeGeneration(String(reply.value[0]))
-    else contact.reportReply(reply)
-    return reply
-  }
+/** Sends a change once, and waits at most `ms` milliseconds for the reply of BUMP_EPOCHS. */
+export async function sendChange(
+  { known, replica }: AnnounceOptions,
+  change: EpochChange,
+  ms: number,
+): Promise<RedisReply<(string | number)[]>> {
+  const { contact } = replica
+  known.invalidate(change.bump)
+  const whole = { fence: [], lift: [], id: '', lease: 0, soft: false, ...change }
+  // A node may name half a surrogate pair. cjson rejects it: the script would fail forever.
+  const args = [randomUUID(), redisChannels.invalidations, replica.id, JSON.stringify(whole, toWellFormed)]
+  const reply = await replica.commands.runScript<(string | number)[]>(BUMP_EPOCHS, [redisKeys.epochs], args, ms)
+  // Reads that Redis answered before this script may have ended meanwhile, with older epochs.
+  known.invalidate(change.bump)
+  if (reply.ok) contact.observeGeneration(String(reply.value[0]))
+  else contact.reportReply(reply)
+  return reply
+}
 
-  /** `value`: the reply of BUMP_EPOCHS. */
-  async #waitForReplicas([generation, sequence, age, ...leases]: readonly (string | number)[]): Promise<void> {
-    const { replica, acknowledgements, onEvent } = this.#options
-    const { elapsed, times } = replica
-    // When Redis loses its data, registrations are lost at once, but local tiers are served until their leases expire.
-    const unregisteredUntil = elapsed() + (times.lease - Number(age)) * CLOCK_DRIFT
-    const others = new Map<string, number>()
-    for (let at = 0; at < leases.length; at += 2) others.set(String(leases[at]), Number(leases[at + 1]) * CLOCK_DRIFT)
-    others.delete(replica.id)
-    const invalidation = { generation: String(generation), sequence: Number(sequence) }
-    if (!(await acknowledgements.wait(invalidation, others))) onEvent('unacknowledged')
-    const left = unregisteredUntil - elapsed()
-    if (left > 0) await sleep(left)
-  }
+/** `value`: the reply of BUMP_EPOCHS. */
+async function waitForReplicas(
+  { replica, acknowledgements, onEvent }: AnnounceOptions,
+  [generation, sequence, age, ...leases]: readonly (string | number)[],
+): Promise<void> {
+  const { elapsed, times } = replica
+  // When Redis loses its data, registrations are lost at once, but local tiers are served until their leases expire.
+  const unregisteredUntil = elapsed() + (times.lease - Number(age)) * CLOCK_DRIFT
+  const others = new Map<string, number>()
+  for (let at = 0; at < leases.length; at += 2) others.set(String(leases[at]), Number(leases[at + 1]) * CLOCK_DRIFT)
+  others.delete(replica.id)
+  const invalidation = { generation: String(generation), sequence: Number(sequence) }
+  if (!(await acknowledgements.wait(invalidation, others))) onEvent('unacknowledged')
+  const left = unregisteredUntil - elapsed()
+  if (left > 0) await sleep(left)
 }
 
 function toWellFormed(_: string, value: unknown): unknown {

@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Tag } from '../../contracts/endpoint.ts'
 import type { PurgeOutcome } from '../../core/cache-entries.ts'
-import { Announcer, type AnnouncerOptions, type EpochChange, lastLeaseOf } from './announcer.ts'
+import { type AnnounceOptions, announce, type EpochChange, lastLeaseOf, sendChange } from './announcer.ts'
 import { STORE_WAIT_MS, type WriteFence } from './contract.ts'
 
 /** Time limit of pending changes in milliseconds. No request waits for them, and a lost connection ends them earlier. */
@@ -19,7 +19,7 @@ const MAX_PENDING_TAGS = 10_000
 /** Fences that are to be lifted. The oldest expire with their leases. */
 const MAX_PENDING_LIFTS = 10_000
 
-interface InvalidatorOptions extends AnnouncerOptions {
+interface InvalidatorOptions extends AnnounceOptions {
   /** Returns whether a write is sent, and acknowledged, although Redis has not confirmed it. */
   readonly risksStaleReads: () => boolean
 }
@@ -33,7 +33,6 @@ interface OwnFence {
 }
 
 export class Invalidator {
-  readonly #announcer: Announcer
   readonly #options: InvalidatorOptions
   readonly #fences = new Map<string, OwnFence>()
   readonly #renewal: NodeJS.Timeout
@@ -43,7 +42,6 @@ export class Invalidator {
   constructor(options: InvalidatorOptions) {
     const { replica } = options
     this.#options = options
-    this.#announcer = new Announcer(options)
     this.#renewal = setInterval(() => this.renewFences(), replica.times.fenceLease / 3)
     this.#renewal.unref()
     replica.heartbeat.onBeat(() => {
@@ -59,7 +57,7 @@ export class Invalidator {
     const limitOf = (wait: number) => (risksStaleReads ? Math.min(wait, lastLeaseOf(replica.times)) : wait)
     const id = randomUUID()
     this.#fences.set(id, { tags, expiresAt: Number.POSITIVE_INFINITY, state: 'set' })
-    const isSet = await this.#announcer.announce({ bump: tags, fence: tags, id, lease }, limitOf(ms))
+    const isSet = await announce(this.#options, { bump: tags, fence: tags, id, lease }, limitOf(ms))
     if (!isSet && !risksStaleReads) {
       // Redis may have recorded the fence although its reply did not arrive.
       this.#liftLater(id, tags)
@@ -86,7 +84,7 @@ export class Invalidator {
   async invalidate(tags: readonly Tag[], soft: boolean): Promise<PurgeOutcome> {
     for (let at = 0; at < tags.length; at += TAGS_PER_COMMAND) {
       const bump = tags.slice(at, at + TAGS_PER_COMMAND)
-      if (await this.#announcer.announce({ bump, soft }, STORE_WAIT_MS)) continue
+      if (await announce(this.#options, { bump, soft }, STORE_WAIT_MS)) continue
       this.#bumpLater(tags.slice(at))
       return 'pending'
     }
@@ -127,7 +125,7 @@ export class Invalidator {
       const lease = Math.min(times.fenceLease, expiresAt - elapsed())
       changes.push(state === 'over' ? { bump: [], lift: tags, id } : { bump: tags, fence: tags, id, lease })
     }
-    const replies = await Promise.all(changes.map((change) => this.#announcer.send(change, PENDING_WAIT_MS)))
+    const replies = await Promise.all(changes.map((change) => sendChange(this.#options, change, PENDING_WAIT_MS)))
     if (!replies.every((reply) => reply.ok)) {
       this.#addPendingTags(bump)
       return false
@@ -148,7 +146,7 @@ export class Invalidator {
     if (fence === undefined) return true
     this.#fences.delete(id)
     const bump = [...new Set([...fence.tags, ...more])]
-    if (await this.#announcer.announce({ bump, lift: fence.tags, id }, ms)) return true
+    if (await announce(this.#options, { bump, lift: fence.tags, id }, ms)) return true
     this.#liftLater(id, fence.tags)
     this.#bumpLater(bump)
     return false
