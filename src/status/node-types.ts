@@ -4,20 +4,12 @@ import type { NodeContribution } from '../core/events.ts'
 import type { NodeStateName } from '../core/node-faults.ts'
 import type { NodeLoad, PeerContact } from '../core/node-load.ts'
 
-/** A node as this replica sees it. Latencies and counts of calls cover the last five minutes. */
-export interface NodeSummary extends NodeLoad {
+/** A node as this replica sees it. */
+export interface NodeState extends NodeLoad {
   readonly state: NodeStateName
   readonly version?: string
   /** The layout of its API. Absent: not recognised yet, or the node has no address. */
   readonly layout?: 'v3' | 'v4'
-  readonly p50?: number
-  readonly p99?: number
-  /** Calls that were sent. */
-  readonly calls: number
-  /** Calls without a usable response. */
-  readonly failed: number
-  /** Responses with a status from 400. */
-  readonly errorResponses: number
   readonly lastFailure?: { readonly fault: string; readonly detail: string; readonly ago: number }
   /** Who has drained the node for maintenance. */
   readonly drain?: {
@@ -43,7 +35,7 @@ export interface JoinedResponse {
 export type NodePart = NodeContribution
 
 /** `lastFailure` only of a node that is not up. */
-export type ReportedNode = Pick<NodeSummary, 'name' | 'state' | 'inFlight' | 'limit' | 'lastFailure'>
+export type ReportedNode = Pick<NodeState, 'name' | 'state' | 'inFlight' | 'limit' | 'lastFailure'>
 
 export interface ReplicaSummary extends PeerContact {
   readonly name: string
@@ -87,6 +79,3 @@ export interface Rates {
   /** Responses with a 5xx status. */
   readonly failuresPerSecond: number
 }
-
-/** The part of a node's summary that is not counted from its calls. */
-export type NodeState = Omit<NodeSummary, 'p50' | 'p99' | 'calls' | 'failed' | 'errorResponses'>

@@ -1,7 +1,7 @@
 /** The form of the reports that replicas exchange, and what one of them is made of. */
 import { Type } from 'typebox'
 import type { LocalState } from '../core/cache.ts'
-import type { JoinedResponse, NodeSummary, Rates, ReplicaSummary, ReportedNode } from './node-types.ts'
+import type { JoinedResponse, NodeState, Rates, ReplicaSummary, ReportedNode } from './node-types.ts'
 import { parserOf } from './validation.ts'
 
 /** What a plugin adds to the report of this replica. The rates are those of the last seconds. */
@@ -51,7 +51,7 @@ const optionalNumber = Type.Optional(Type.Number())
 export const text = Type.String({ maxLength: 300 })
 const lastFailure = Type.Optional(Type.Object({ fault: text, detail: text, ago: number }))
 /** Another version may know further states. */
-const state = Type.Unsafe<NodeSummary['state']>(text)
+const state = Type.Unsafe<NodeState['state']>(text)
 const nodePart = Type.Object({
   node: text,
   rows: optionalNumber,

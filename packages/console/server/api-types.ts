@@ -1,6 +1,6 @@
 /** JSON bodies of the console API (`/api/…` of the operations listener). Times are milliseconds, sizes are bytes. */
 
-import type { NodeSummary, Rates } from '../../../src/status/node-types.ts'
+import type { NodeState, Rates } from '../../../src/status/node-types.ts'
 import type { CacheState, Problem, Totals } from '../../../src/status/problem-types.ts'
 import type { ClientPort } from '../../../src/status/view-types.ts'
 
@@ -34,7 +34,7 @@ export interface Now {
 }
 
 /** The present load of a node by the calls of this replica. */
-export type NodeLoad = Pick<NodeSummary, 'name' | 'type' | 'state' | 'inFlight' | 'limit' | 'queue' | 'drain'>
+export type NodeLoad = Pick<NodeState, 'name' | 'type' | 'state' | 'inFlight' | 'limit' | 'queue' | 'drain'>
 
 /** `GET /api/me`: the caller. */
 export interface Account {

@@ -2,7 +2,19 @@
  * The nodes as the page of the console and `manager-edge drain` show them, and what a drain would mean for the others. Times
  * are milliseconds.
  */
-import type { JoinedResponse, NodePart, NodeSummary, ReplicaSummary } from '../../../src/status/node-types.ts'
+import type { JoinedResponse, NodePart, NodeState, ReplicaSummary } from '../../../src/status/node-types.ts'
+
+/** A node with its latencies and counts of calls of the last five minutes. */
+export interface NodeSummary extends NodeState {
+  readonly p50?: number
+  readonly p99?: number
+  /** Calls that were sent. */
+  readonly calls: number
+  /** Calls without a usable response. */
+  readonly failed: number
+  /** Responses with a status from 400. */
+  readonly errorResponses: number
+}
 
 /** `GET /api/nodes`. */
 export interface Nodes {

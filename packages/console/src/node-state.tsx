@@ -1,5 +1,5 @@
 /** The state of a node as a pill, and its load as a bar. */
-import type { NodeSummary } from '../../../src/status/node-types.ts'
+import type { NodeSummary } from '../server/node-types.ts'
 import { formatAge } from './format.ts'
 
 const pillOf: Readonly<Record<NodeSummary['state'], string>> = {

@@ -1,6 +1,5 @@
 /** What an operator enters and sees before a drain: its reason, its end, and the expected load of the other nodes. */
-import type { NodeSummary } from '../../../../src/status/node-types.ts'
-import { expectLoad, type Nodes } from '../../server/node-types.ts'
+import { expectLoad, type NodeSummary, type Nodes } from '../../server/node-types.ts'
 import { formatCount, formatRate } from '../format.ts'
 import { type Column, Table } from '../table.tsx'
 

@@ -1,7 +1,7 @@
 /** The dialogs that drain a node for maintenance and put it back. */
 import { useSignal } from '@preact/signals'
-import type { DrainResult, NodeSummary } from '../../../../src/status/node-types.ts'
-import type { Nodes } from '../../server/node-types.ts'
+import type { DrainResult } from '../../../../src/status/node-types.ts'
+import type { NodeSummary, Nodes } from '../../server/node-types.ts'
 import { callApi } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
 import { formatCount } from '../format.ts'

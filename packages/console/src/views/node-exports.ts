@@ -1,5 +1,6 @@
 /** Rows of the tables of the Nodes view, for the export. */
-import type { JoinedResponse, NodeSummary, ReplicaSummary } from '../../../../src/status/node-types.ts'
+import type { JoinedResponse, ReplicaSummary } from '../../../../src/status/node-types.ts'
+import type { NodeSummary } from '../../server/node-types.ts'
 import type { ExportRow } from '../export.ts'
 
 export function nodeRowOf(node: NodeSummary): ExportRow {

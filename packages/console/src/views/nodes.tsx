@@ -1,8 +1,7 @@
 /** The nodes of the manager cluster as this replica sees them, and all replicas. */
 import { useSignal } from '@preact/signals'
-import type { NodeSummary } from '../../../../src/status/node-types.ts'
 import type { Now } from '../../server/api-types.ts'
-import type { Nodes } from '../../server/node-types.ts'
+import type { NodeSummary, Nodes } from '../../server/node-types.ts'
 import { usePoll } from '../api.ts'
 import { formatAge, formatCount, formatDuration } from '../format.ts'
 import { describeDrain, Load, NodeState } from '../node-state.tsx'

@@ -1,9 +1,8 @@
 /** `manager-edge top`: the busiest endpoints and callers, and the nodes, of one replica. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatTable, singleLine } from '../../../../src/cli/output.ts'
-import type { NodeSummary } from '../../../../src/status/node-types.ts'
 import type { Now } from '../../../console/server/api-types.ts'
-import type { Nodes } from '../../../console/server/node-types.ts'
+import type { NodeSummary, Nodes } from '../../../console/server/node-types.ts'
 import type { CallerCost, Costs, EndpointCost, TailBatch, TailRequest } from '../../../console/server/request-types.ts'
 import { type ConnectionOptions, type Operations, withOperations } from './edge-client.ts'
 import { coloured, createProgressLine, cutToScreen, printMeasured } from './output.ts'
