@@ -3,11 +3,12 @@
  * stored responses are served stale instead of waiting for a call that most likely fails. A node may also be slow only:
  * its calls go on, and the first response ends this.
  */
+import { removeFrom } from '../core/in-flight.ts'
 import type { Lookup } from '../core/stored-response.ts'
 
 interface NodeFetches {
   /** When each began, and the milliseconds after which it is late. */
-  readonly inFlight: Set<{ readonly start: number; readonly late: number }>
+  readonly inFlight: { readonly start: number; readonly late: number }[]
   lastResponse: number
 }
 
@@ -24,13 +25,13 @@ export class LateFetches {
   /** Notes a fetch that begins and is late after this time. Returns the function to call at its end. */
   begin(node: string, late: number): (hasResponse: boolean) => void {
     const fetch = { start: this.#clock(), late }
-    const fetches = this.#nodes.get(node) ?? { inFlight: new Set(), lastResponse: Number.NEGATIVE_INFINITY }
+    const fetches = this.#nodes.get(node) ?? { inFlight: [], lastResponse: Number.NEGATIVE_INFINITY }
     this.#nodes.set(node, fetches)
-    fetches.inFlight.add(fetch)
+    fetches.inFlight.push(fetch)
     return (hasResponse) => {
-      fetches.inFlight.delete(fetch)
+      removeFrom(fetches.inFlight, fetch)
       if (hasResponse) fetches.lastResponse = this.#clock()
-      if (fetches.inFlight.size === 0) this.#nodes.delete(node)
+      if (fetches.inFlight.length === 0) this.#nodes.delete(node)
     }
   }
 

@@ -1,5 +1,6 @@
 /** Request collapsing: identical pieces of work in flight run once, and all callers get their result. */
 import { Cancellation } from '../core/cancellation.ts'
+import { InFlight } from '../core/in-flight.ts'
 import { AbandonedError } from '../core/presence.ts'
 import type { RequestClient } from '../core/request.ts'
 import { withTimeout } from '../core/timing.ts'
@@ -29,7 +30,7 @@ export interface Shared<T> {
 
 export class SingleFlight<T> {
   readonly #isOfStarter: (error: unknown) => boolean
-  readonly #flights = new Map<string, Flight<T>>()
+  readonly #flights = new InFlight<Flight<T>>()
   /** For `joinNext`: the flights that start when the one under way has ended. */
   readonly #waiting = new Map<string, Flight<T>>()
 

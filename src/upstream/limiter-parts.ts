@@ -12,6 +12,7 @@ export type Acquisition = { readonly ok: true } | Rejection
 
 /** A call that waits for a slot or has one. `priority`: `bulk` for reads of a flow that is bulk. */
 export interface EnteredCall extends FlowCall, Queueable, Pick<NodeCall, 'endpoint'> {
+  readonly call: Pick<NodeCall, 'flow'>
   flow: Flow
   readonly presence: NodeCall['presence'] | undefined
 }

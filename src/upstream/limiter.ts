@@ -3,6 +3,7 @@
  * slot of the node, which replicas share, and below the limit of this replica (`slots.ts`). A node that answers a limited
  * number of calls per minute has a budget: then a call also needs a permit.
  */
+import { removeFrom } from '../core/in-flight.ts'
 import type { NodeCall, SharedSlots } from '../core/node-call.ts'
 import type { Deadline } from '../core/timing.ts'
 import { Admission } from './admission.ts'
@@ -25,7 +26,7 @@ export class ConcurrencyLimiter {
   readonly admission: Admission
   readonly #parts: LimiterParts
   /** The calls that wait for a slot or have one. */
-  readonly #entered = new Map<LimitedCall, EnteredCall>()
+  readonly #entered: EnteredCall[] = []
 
   /** `shared`: absent: this process shares the limit of the node with no other. */
   constructor(node: string, shared: SharedSlots | undefined, options: LimiterOptions) {
@@ -54,18 +55,18 @@ export class ConcurrencyLimiter {
       this.admission.reportDemand()
       return ADMITTED
     }
-    if (decision !== 'queue') return this.#reject(call, entered, decision)
+    if (decision !== 'queue') return this.#reject(entered, decision)
     const queued = this.admission.enqueue(entered, deadline, () => this.#startQueued())
     this.admission.reportDemand()
-    return queued.then((result) => (result.ok ? result : this.#reject(call, entered, result)))
+    return queued.then((result) => (result.ok ? result : this.#reject(entered, result)))
   }
 
-  #reject(call: LimitedCall, entered: EnteredCall, rejection: Rejection): Rejection {
+  #reject(entered: EnteredCall, rejection: Rejection): Rejection {
     if (rejection.fault === 'overloaded') {
-      this.#parts.flows.reject(entered, this.times.expected(call.endpoint))
-      call.flow?.refuse?.(rejection.retryAfter)
+      this.#parts.flows.reject(entered, this.times.expected(entered.endpoint))
+      entered.call.flow?.refuse?.(rejection.retryAfter)
     }
-    this.#leave(call, entered, 0)
+    this.#leave(entered, 0)
     // Queued calls of the flow may be bulk now, and late.
     if (isBulkFlow(entered.flow)) this.#startQueued()
     return rejection
@@ -76,14 +77,14 @@ export class ConcurrencyLimiter {
     const flowCall = flows.enter(call, clock())
     const { endpoint, presence } = call
     const priority = call.priority === 'interactive' && isBulkFlow(flowCall.flow) ? 'bulk' : call.priority
-    const entered = Object.assign(flowCall, { priority, endpoint, presence })
-    this.#entered.set(call, entered)
+    const entered = Object.assign(flowCall, { call, priority, endpoint, presence })
+    this.#entered.push(entered)
     return entered
   }
 
-  #leave(call: LimitedCall, entered: EnteredCall, nodeTime: number): void {
+  #leave(entered: EnteredCall, nodeTime: number): void {
     const { flows, queue, clock } = this.#parts
-    this.#entered.delete(call)
+    removeFrom(this.#entered, entered)
     flows.leave(entered, nodeTime, clock())
     // The flow may be bulk now.
     if (isBulkFlow(entered.flow)) queue.demote(entered.flow)
@@ -99,10 +100,10 @@ export class ConcurrencyLimiter {
     if (!slots.late.has(call)) this.#record(call, start, end)
     else if (end === 'success') slots.limit.recordAnswer(call.endpoint)
     slots.release(call)
-    const entered = this.#entered.get(call)
+    const entered = this.#entered.find((each) => each.call === call)
     if (entered !== undefined) {
       this.admission.bulk.release(entered)
-      this.#leave(call, entered, this.#parts.clock() - start)
+      this.#leave(entered, this.#parts.clock() - start)
     }
     // Before a queued call starts: another replica may be due for the slot.
     this.admission.reportDemand()
@@ -137,7 +138,7 @@ export class ConcurrencyLimiter {
   async close(): Promise<void> {
     const { slots, limits } = this.#parts
     const unknown = limits().timeout / RESERVED_TIMES
-    const times = [...this.#entered.values()].map(({ endpoint }) => this.times.expected(endpoint) || unknown)
+    const times = this.#entered.map(({ endpoint }) => this.times.expected(endpoint) || unknown)
     await slots.shared?.close(RESERVED_TIMES * Math.max(0, ...times))
   }
 

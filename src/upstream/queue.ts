@@ -3,6 +3,7 @@
  * goes first, and then its flow (`flows.ts`), and each flow's calls are in order of arrival. Calls that no connected client
  * awaits come behind all others.
  */
+import { removeFrom } from '../core/in-flight.ts'
 import type { NodeCall } from '../core/node-call.ts'
 import { comesBefore, type Flow } from './flows.ts'
 
@@ -16,7 +17,7 @@ export interface Queueable {
   readonly flow: Flow
 }
 
-type CallsOfFlows<Item> = Map<Flow, Set<Item>>
+type CallsOfFlows<Item> = Map<Flow, Item[]>
 
 export class CallQueue<Item extends Queueable> {
   /** The calls that no connected client awaits, in order of arrival. */
@@ -39,22 +40,22 @@ export class CallQueue<Item extends Queueable> {
     if (isLast) return void this.#last.add(item)
     const flows = this.#flowsOf[item.priority]
     const own = flows.get(item.flow)
-    if (own === undefined) flows.set(item.flow, new Set([item]))
-    else own.add(item)
+    if (own === undefined) flows.set(item.flow, [item])
+    else own.push(item)
   }
 
   remove(item: Item): void {
     const flows = this.#flowsOf[item.priority]
     const own = flows.get(item.flow)
-    if (!this.#last.delete(item) && own?.delete(item) !== true) return
+    if (!this.#last.delete(item) && !(own && removeFrom(own, item))) return
     this.#sizes.all -= 1
     this.#sizes[item.priority] -= 1
-    if (own?.size === 0) flows.delete(item.flow)
+    if (own?.length === 0) flows.delete(item.flow)
   }
 
   /** Makes the queued reads of a flow bulk. */
   demote(flow: Flow): void {
-    for (const item of this.#flowsOf.interactive.get(flow) ?? []) {
+    for (const item of [...(this.#flowsOf.interactive.get(flow) ?? [])]) {
       this.remove(item)
       item.priority = 'bulk'
       this.add(item)
@@ -76,7 +77,7 @@ export class CallQueue<Item extends Queueable> {
   /** Removes and returns the calls of a priority for which `isMatch` holds. */
   takeAll(priority: Priority, isMatch: (item: Item) => boolean): readonly Item[] {
     const last = [...this.#last].filter((item) => item.priority === priority)
-    const found = [last, ...this.#flowsOf[priority].values()].flatMap((items) => [...items].filter(isMatch))
+    const found = [last, ...this.#flowsOf[priority].values()].flatMap((items) => items.filter(isMatch))
     for (const item of found) this.remove(item)
     return found
   }
@@ -89,11 +90,11 @@ export class CallQueue<Item extends Queueable> {
     const parties = sizesOfParties(flows)
     // The new call is the last one of its flow and of its party: each other one gets as many turns before it, if it has used
     // more node time, and otherwise one more.
-    const before = flows.get(flow)?.size ?? 0
+    const before = flows.get(flow)?.length ?? 0
     const own = flow.party
     let ofParty = before
-    for (const [each, { size }] of flows) {
-      if (each !== flow && each.party === own) ofParty += Math.min(size, before + Number(!comesBefore(flow, each)))
+    for (const [each, { length }] of flows) {
+      if (each !== flow && each.party === own) ofParty += Math.min(length, before + Number(!comesBefore(flow, each)))
     }
     for (const [party, size] of parties)
       if (party !== own) count += Math.min(size, ofParty + Number(!comesBefore(own, party)))
@@ -102,7 +103,7 @@ export class CallQueue<Item extends Queueable> {
 
   #sizeOf(priority: Priority): number {
     let size = 0
-    for (const items of this.#flowsOf[priority].values()) size += items.size
+    for (const items of this.#flowsOf[priority].values()) size += items.length
     return size
   }
 
@@ -124,25 +125,25 @@ export class CallQueue<Item extends Queueable> {
     const ofParty = [...flows].filter(([each]) => each.party === party)
     if (ofParty.length === 0) return undefined
     const [largest, items] = largestOf(ofParty)
-    const more = party === flow.party ? items.size - (flows.get(flow)?.size ?? 0) : size - ofOwn[1]
+    const more = party === flow.party ? items.length - (flows.get(flow)?.length ?? 0) : size - ofOwn[1]
     const isFairer = more > 1 || (more === 1 && comesBefore(flow, largest))
-    return lowest !== undefined || isFairer ? [...items].at(-1) : undefined
+    return lowest !== undefined || isFairer ? items.at(-1) : undefined
   }
 }
 
-type CallsOfFlow<Item> = readonly [Flow, ReadonlySet<Item>]
+type CallsOfFlow<Item> = readonly [Flow, readonly Item[]]
 
 /** Returns the flow with most calls; among equal ones, the one that comes last. */
 function largestOf<Item>(flows: readonly CallsOfFlow<Item>[]): CallsOfFlow<Item> {
-  const isLarger = ([a, { size }]: CallsOfFlow<Item>, [b, { size: other }]: CallsOfFlow<Item>) =>
-    size === other ? !comesBefore(a, b) : size > other
+  const isLarger = ([a, { length }]: CallsOfFlow<Item>, [b, { length: other }]: CallsOfFlow<Item>) =>
+    length === other ? !comesBefore(a, b) : length > other
   return flows.reduce((largest, each) => (isLarger(each, largest) ? each : largest))
 }
 
 /** Returns how many calls each party has. */
 function sizesOfParties(flows: CallsOfFlows<unknown>): ReadonlyMap<Flow, number> {
   const sizes = new Map<Flow, number>()
-  for (const [{ party }, { size }] of flows) sizes.set(party, (sizes.get(party) ?? 0) + size)
+  for (const [{ party }, { length }] of flows) sizes.set(party, (sizes.get(party) ?? 0) + length)
   return sizes
 }
 

@@ -1,4 +1,5 @@
 import type { Tag } from '../../contracts/endpoint.ts'
+import { removeFrom } from '../../core/in-flight.ts'
 import { growingLru } from '../../core/recently-used.ts'
 import type { TagEpochs } from '../../core/stored-response.ts'
 import { keyTag, MAX_EVICTIONS, withKeyEpoch } from './epochs.ts'
@@ -22,7 +23,7 @@ const LOCAL_BYTES_PER_TAG = 512
 export class KnownEpochs {
   readonly #epochs = growingLru<Tag, string>(Number.MAX_SAFE_INTEGER)
   readonly #localBytes: () => number
-  readonly #reads = new Set<EpochRead>()
+  readonly #reads: EpochRead[] = []
   #generation = ''
   #version = 0
 
@@ -38,13 +39,13 @@ export class KnownEpochs {
 
   beginRead(tags: readonly Tag[]): EpochRead {
     const read = { tags, isOutdated: false }
-    this.#reads.add(read)
+    this.#reads.push(read)
     return read
   }
 
   /** Ends a read and remembers its epochs, one per tag in their order. Undefined: Redis did not answer. */
   endRead(read: EpochRead, result?: TagEpochs): void {
-    this.#reads.delete(read)
+    removeFrom(this.#reads, read)
     if (result === undefined || read.isOutdated || result.fenced) return
     if (result.generation !== this.#generation) {
       this.#epochs.clear()
@@ -62,7 +63,7 @@ export class KnownEpochs {
   invalidate(tags: readonly Tag[]): void {
     this.#version += 1
     for (const tag of tags) this.#epochs.delete(tag)
-    if (this.#reads.size === 0) return
+    if (this.#reads.length === 0) return
     const invalidated = new Set(tags)
     for (const read of this.#reads) read.isOutdated ||= read.tags.some((tag) => invalidated.has(tag))
   }

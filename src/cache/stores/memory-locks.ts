@@ -1,10 +1,11 @@
 /** Locks of a single process. */
+import { InFlight } from '../../core/in-flight.ts'
 import type { ClientPresence } from '../../core/presence.ts'
 import { onInteractive } from '../shared-presence.ts'
 import type { Lock } from './contract.ts'
 
 export class MemoryLocks {
-  readonly #held = new Map<string, { readonly settled: Promise<void>; readonly presence: ClientPresence | undefined }>()
+  readonly #held = new InFlight<{ readonly settled: Promise<void>; readonly presence: ClientPresence | undefined }>()
 
   acquire(name: string, presence?: ClientPresence): Lock {
     const held = this.#held.get(name)

@@ -1,4 +1,5 @@
 /** Notices that a node which owes responses answers nothing. */
+import { removeFrom } from '../../core/in-flight.ts'
 import type { NodeCall } from '../../core/node-call.ts'
 import type { ClusterSettings } from '../options.ts'
 import type { ProbeOutcome } from '../probes.ts'
@@ -28,8 +29,7 @@ interface InFlightCall {
  */
 export class SilenceWatch {
   readonly #options: SilenceOptions
-  /** The calls in flight, with the time of their start. */
-  readonly #inFlight = new Map<InFlightCall, number>()
+  readonly #inFlight: ({ readonly start: number } & InFlightCall)[] = []
   #lastResponse = Number.NEGATIVE_INFINITY
   /** When the last probes ended that did not show silence. */
   #probedAt = Number.NEGATIVE_INFINITY
@@ -49,31 +49,32 @@ export class SilenceWatch {
   /** To be called when a call is sent. Returns the function that is called at its end. */
   begin(call: InFlightCall): (hasResponse: boolean) => void {
     if (this.#isRetired) return () => undefined
-    this.#inFlight.set(call, this.#options.clock())
+    const started = { start: this.#options.clock(), ...call }
+    this.#inFlight.push(started)
     if (this.#timer === undefined && !this.#isProbing) this.#watch()
     return (hasResponse) => {
-      this.#inFlight.delete(call)
+      removeFrom(this.#inFlight, started)
       if (hasResponse) this.#lastResponse = this.#options.clock()
     }
   }
 
   /** Ends reads in flight, because no response will come. The outcome of a write would not be known then. */
   endReads(isOf: (call: NodeCall) => boolean = () => true): void {
-    for (const { call, giveUp } of this.#inFlight.keys()) if (call.retryable && isOf(call)) giveUp()
+    for (const { call, giveUp } of [...this.#inFlight]) if (call.retryable && isOf(call)) giveUp()
   }
 
   retire(): void {
     this.#isRetired = true
     clearTimeout(this.#timer)
-    this.#inFlight.clear()
+    this.#inFlight.length = 0
   }
 
   /** Probes the node when its silence is suspicious. Without a call in flight, the next one starts the timer again. */
   #watch(): void {
     this.#timer = undefined
-    if (this.#inFlight.size === 0) return
+    if (this.#inFlight.length === 0) return
     const since = Math.max(this.#lastResponse, this.#probedAt)
-    const due = [...this.#inFlight].map(([call, start]) => Math.max(start, since) + this.#waitOf(call))
+    const due = this.#inFlight.map((call) => Math.max(call.start, since) + this.#waitOf(call))
     const wait = Math.min(...due) - this.#options.clock()
     if (wait > 0) this.#timer = setTimeout(() => this.#watch(), wait).unref()
     else void this.#findOut()
@@ -90,7 +91,7 @@ export class SilenceWatch {
     this.#isProbing = true
     let isSilent = true
     for (let sent = 0; isSilent && sent < ejection.silence.probes; sent += 1) {
-      const outcome = await probe([...this.#inFlight.keys()].find(({ call }) => call.credentials)?.call.credentials)
+      const outcome = await probe(this.#inFlight.find(({ call }) => call.credentials)?.call.credentials)
       if (outcome === 'answered' || outcome === 'blocked') this.#lastResponse = clock()
       isSilent = outcome === 'none' && this.#lastResponse < began
     }
