@@ -4,7 +4,14 @@ import type { Edge, Urls } from './app/edge.ts'
 import { buildEdge, type EdgeOptions } from './app/index.ts'
 import { replicaNameOf } from './app/process.ts'
 import type { Config } from './config/schema.ts'
-import { describeStartError, EXIT_CODES, endDuringStart, firstSignal, guardProcess, reloadAll } from './server/exit.ts'
+import {
+  describeStartError,
+  EXIT_CODES,
+  endDuringStart,
+  firstSignal,
+  guardProcess,
+  reloadOnSignal,
+} from './server/exit.ts'
 import { createProcessLog } from './server/logs.ts'
 
 export type { Urls } from './app/edge.ts'
@@ -24,6 +31,7 @@ export async function run(config: Config, { onListening, ...options }: RunOption
   // As process 1 of a container, Node ignores a signal that has no listener.
   const signalled = firstSignal(() => edge?.flushLog())
   const onStartOver = endDuringStart(signalled)
+  const reloadWith = reloadOnSignal()
   try {
     edge = await buildEdge(config, {
       logTo: createProcessLog(config.log.format),
@@ -38,7 +46,7 @@ export async function run(config: Config, { onListening, ...options }: RunOption
   edge.log.info({ ...urls, replica: replicaNameOf(config) }, 'listening')
   onStartOver()
   onListening?.(urls)
-  process.on('SIGHUP', () => void reloadAll(edge))
+  reloadWith(edge)
   const signal = await signalled
   edge.log.info({ signal, delay: config.listen.drain.delay }, 'draining')
   const isComplete = await edge.drain()

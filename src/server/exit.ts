@@ -88,8 +88,25 @@ export function endDuringStart(request: Promise<unknown>): () => void {
   }
 }
 
+/**
+ * Reloads at each SIGHUP from now on. Returns the function to call when the edge listens: a signal of before is obeyed then.
+ * Without a listener, the signal would end the process.
+ */
+export function reloadOnSignal(): (edge: Edge) => void {
+  let started: Edge | undefined
+  let isWanted = false
+  process.on('SIGHUP', () => {
+    if (started === undefined) isWanted = true
+    else void reloadAll(started)
+  })
+  return (edge) => {
+    started = edge
+    if (isWanted) void reloadAll(edge)
+  }
+}
+
 /** Reloads the configuration and opens the audit file again. Failures are logged. */
-export async function reloadAll(edge: Edge): Promise<void> {
+async function reloadAll(edge: Edge): Promise<void> {
   await Promise.all([edge.reload(), reopenAudit(edge)])
 }
 

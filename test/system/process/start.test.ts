@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { hash } from '@node-rs/bcrypt'
 import t, { type Test } from 'tap'
@@ -39,19 +39,47 @@ async function started(t: Test, file: string) {
   return { ...running, operationsUrl: found[1] ?? '', url: found[2] ?? '' }
 }
 
-t.test('SIGTERM during the start ends the edge at once, with exit code 0', async (t) => {
-  // A node that never answers: the start waits for its layout.
-  const silent = createServer((socket) => t.teardown(() => socket.destroy())).listen(0, '127.0.0.1')
-  await once(silent, 'listening')
-  t.teardown(() => silent.close())
-  const { port } = silent.address() as AddressInfo
+/** A master that accepts connections, and answers on them once `open` is called: a start waits for its layout. */
+async function slowMaster(t: Test) {
+  let open = (): void => undefined
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const server = createServer((client) => {
+    t.teardown(() => client.destroy())
+    client.on('error', () => client.destroy())
+    void opened.then(() => {
+      const node = connect(Number(new URL(simulator.nodes[0]?.url ?? '').port), '127.0.0.1')
+      node.on('error', () => client.destroy())
+      client.pipe(node).pipe(client)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
   const file = writeConfig(t, ({ cluster = {} }) => {
     cluster.nodes = [{ name: 'n1', type: 'master', url: `http://127.0.0.1:${port}` }]
     cluster.layout = 'auto'
   })
-  const asked = once(silent, 'connection')
+  return { file, asked: once(server, 'connection'), open }
+}
+
+t.test('SIGTERM during the start ends the edge at once, with exit code 0', async (t) => {
+  const { file, asked } = await slowMaster(t)
   const edge = program(t, ['start', '--config', file])
   await asked
+  edge.child.kill('SIGTERM')
+  t.match(await edge.ended, { code: 0, err: '' })
+})
+
+t.test('SIGHUP during the start reloads the edge once it listens', async (t) => {
+  const { file, asked, open } = await slowMaster(t)
+  const edge = program(t, ['start', '--config', file])
+  await asked
+  edge.child.kill('SIGHUP')
+  open()
+  const [lines] = await edge.until(/[\s\S]*audit reopened/)
+  t.match(lines, /"listening"/)
   edge.child.kill('SIGTERM')
   t.match(await edge.ended, { code: 0, err: '' })
 })
