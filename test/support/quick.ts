@@ -1,6 +1,6 @@
 /**
- * Checks a change in about half a minute (`npm run quick -- FILES`): types, lint of the changed files, and the unit tests
- * that are nearest to them in the graph of imports, those of the same room first. The suite checks the rest.
+ * Checks a change in about half a minute on an idle machine (`npm run quick -- FILES`): types, lint of the changed files, and
+ * the unit tests that are nearest to them in the graph of imports, by turns of the rooms. The suite checks the rest.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -39,19 +39,37 @@ function roomOf(file: string): string | undefined {
   return /^(?:(?:src|test\/unit)\/([\w-]+)|(packages\/[\w-]+))/.exec(file)?.slice(1).find(Boolean)
 }
 
-/** Imports by which tests of the rooms of the changed files count as nearer: few others come before them. */
+/** Returns the tests by turns: the nearest one of each room of the changed files, then the next one of each. */
+function testsInTurns(changed: readonly string[], importers: ReadonlyMap<string, readonly string[]>): string[] {
+  const rooms = [...new Set(changed.map(roomOf))]
+  const lists = rooms.map((room) =>
+    nearestTests(
+      room,
+      changed.filter((file) => roomOf(file) === room),
+      importers,
+    ),
+  )
+  const longest = Math.max(...lists.map(({ length }) => length))
+  const turns = Array.from({ length: longest }, (_, turn) => lists.flatMap((tests) => tests.slice(turn, turn + 1)))
+  return [...new Set(turns.flat())]
+}
+
+/** Imports by which tests of the room count as nearer: few others come before them. */
 const NEARER_IN_ROOM = 2
 
-/** Returns the unit tests that reach a changed file by imports: changed ones first, then the nearest ones. */
-function nearestTests(changed: readonly string[], importers: ReadonlyMap<string, readonly string[]>): string[] {
+/** Returns the unit tests that reach a changed file of the room by imports: changed ones first, then the nearest ones. */
+function nearestTests(
+  room: string | undefined,
+  changed: readonly string[],
+  importers: ReadonlyMap<string, readonly string[]>,
+): string[] {
   const ways = new Map(changed.map((file) => [file, 0]))
   // Iteration visits what is added meanwhile, so nearer files come first.
   for (const [file, way] of ways) {
     for (const importer of importers.get(file) ?? []) if (!ways.has(importer)) ways.set(importer, way + 1)
   }
-  const rooms = new Set(changed.map(roomOf))
   const lengthOf = ([file, way]: readonly [string, number]) =>
-    way === 0 ? Number.NEGATIVE_INFINITY : way - (rooms.has(roomOf(file)) ? NEARER_IN_ROOM : 0)
+    way === 0 ? Number.NEGATIVE_INFINITY : way - (roomOf(file) === room ? NEARER_IN_ROOM : 0)
   const tests = [...ways].filter(([file]) => UNIT_TEST.test(file))
   return tests.sort((a, b) => lengthOf(a) - lengthOf(b)).map(([file]) => file)
 }
@@ -91,7 +109,8 @@ const missing = rest.find((path) => !existsSync(path))
 if (missing !== undefined) refuse(`there is no file ${missing}`)
 if (changed.length === 0) refuse('no file is changed; name the files')
 const existing = changed.filter((path) => existsSync(path))
-const tests = nearestTests(changed, importersOf(sourceFiles())).slice(0, values.tests ?? MAX_TESTS)
+const tests = testsInTurns(changed, importersOf(sourceFiles())).slice(0, values.tests ?? MAX_TESTS)
+const colors = process.stdout.isTTY ? [] : ['--colors=off']
 if (values.list) console.log(tests.join('\n'))
 else {
   const runs = [
@@ -102,7 +121,9 @@ else {
       '--tsBuildInfoFile',
       'node_modules/.cache/quick.tsbuildinfo',
     ]),
-    ...(existing.length > 0 ? [run('lint', 'npx', ['biome', 'ci', '--no-errors-on-unmatched', ...existing])] : []),
+    ...(existing.length > 0
+      ? [run('lint', 'npx', ['biome', 'ci', '--no-errors-on-unmatched', ...colors, ...existing])]
+      : []),
     ...(tests.length > 0 ? [run(`tests: ${tests.join(' ')}`, 'npx', ['tap', '--reporter=terse', ...tests])] : []),
   ]
   if (tests.length === 0) console.log('no unit test imports these files')

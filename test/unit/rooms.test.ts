@@ -295,12 +295,14 @@ function fault(path: string, specifier: string): string | undefined {
     return room.never?.includes(specifier) ? `${path} must never import ${specifier}` : undefined
   }
   if (!specifier.startsWith('.')) {
-    return room.packages.includes(packageOf(specifier)) ? undefined : `${path} must not import the package ${specifier}`
+    return room.packages.includes(packageOf(specifier))
+      ? undefined
+      : `${path} must not import the package ${specifier}; the table of rooms decides`
   }
   const target = place(join(dirname(path), specifier))
   const own = roomOf(join(dirname(path), specifier)) === roomOf(path)
   const allowed = room.rooms.some((known) => isIn(target, known))
-  return own || allowed ? undefined : `${path} must not import ${target}`
+  return own || allowed ? undefined : `${path} must not import ${target}; the table of rooms decides`
 }
 
 t.test('every import is one that the table of rooms allows', async (t) => {

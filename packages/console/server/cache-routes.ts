@@ -37,7 +37,7 @@ const purgeBody = Type.Object(
   },
   { additionalProperties: false },
 )
-const explainQuery = Type.Object({ url: Type.String({ minLength: 1, maxLength: 8192 }) })
+const explainQuery = Type.Object({ url: Type.String({ minLength: 1 }) })
 
 export function registerCacheRoutes(app: FastifyInstance, { cache, access }: EdgeView, { traffic }: Recorders): void {
   const entries = createEntryList(cache.index)

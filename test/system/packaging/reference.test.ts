@@ -26,6 +26,7 @@ t.test('the configuration reference has one row with a meaning for each setting,
   t.strictSame(
     rows.map(([, name]) => name),
     settings,
+    'docs/configuration.md: run "npm run docs:reference"',
   )
   for (const { path, schema: leaf } of listLeaves(schema)) {
     if (!['string', 'boolean', 'number'].includes(typeof leaf.default)) continue
@@ -59,7 +60,7 @@ t.test('a metric without a row gets one with its help text, behind the other row
   const row = /^\| `edge_cache_collapsed_total` .*\n/m
   const rows = withNewMetrics(written.replace(row, '')).split('\n')
   const at = rows.indexOf(
-    '| `edge_cache_collapsed_total` | Requests that were collapsed: they waited for an identical fetch in flight. |',
+    '| `edge_cache_collapsed_total` | requests that were collapsed: they waited for an identical fetch in flight |',
   )
   t.ok(at > rows.findIndex((line) => line.startsWith('| `edge_failed_logins_total')))
   t.match(rows[at - 1], /^\| `/)

@@ -364,7 +364,7 @@ function refusal({ status, text }: { readonly status: number; readonly text: str
 
 /** The edge understood the command and refused it: 1. Otherwise nothing is known: 2, as for wrong options. */
 function exitCodeOf(status: number, message: string | undefined): number {
-  const isRefused = message !== undefined && [400, 404, 409].includes(status)
+  const isRefused = message !== undefined && [400, 404, 409, 414].includes(status)
   return isRefused ? EXIT_CODES.failed : EXIT_CODES.configuration
 }
 
