@@ -6,11 +6,10 @@ import type { SnapshotState } from '../core/cache.ts'
 import type { CacheIndex, EntryContents } from '../core/cache-index.ts'
 import type { EdgeError } from '../core/errors.ts'
 import type { EventListeners, Log, RequestEvent } from '../core/events.ts'
-import type { LatencyHistogram } from '../core/latency-histogram.ts'
 import type { Caller } from '../core/request.ts'
 import type { RecordStages } from '../core/trace.ts'
 import type { DrainResult } from './node-types.ts'
-import type { Problem, Totals } from './problem-types.ts'
+import type { Problem } from './problem-types.ts'
 import type { ProblemSources } from './problems/sources.ts'
 import type { ReplicaReport } from './replica-report.ts'
 import type { ClientPort, Explanation, PurgeRequest, PurgeResult } from './view-types.ts'
@@ -115,10 +114,21 @@ export interface LastRequests {
 
 /** The counts since the start, of the requests that were passed to the listeners. */
 export interface RequestTotals {
-  /** `times`: the latencies of the requests. */
-  sums(): Totals & { readonly times: LatencyHistogram }
-  /** Returns the counts of a cache group. */
-  group(name: string): { readonly hits: number; readonly misses: number }
+  readonly cells: readonly CountedRequests[]
+  /** The upper bounds of the buckets of the cells, in milliseconds. The last bucket has none. */
+  readonly bounds: Float64Array
+  /** Calls to nodes. */
+  readonly calls: number
+}
+
+/** The requests with the same labels. */
+export interface CountedRequests extends Pick<RequestEvent, 'group' | 'status' | 'cache'> {
+  readonly isHit: boolean
+  readonly requests: number
+  /** Milliseconds in which nodes produced the stored responses that were served. */
+  readonly fetchTime: number
+  /** By bucket of their latency. */
+  readonly counts: Float64Array
 }
 
 export interface CacheView {

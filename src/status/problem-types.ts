@@ -71,18 +71,6 @@ export interface CacheState {
   readonly faults: readonly RedisFault[]
 }
 
-export interface Totals {
-  readonly requests: number
-  readonly hits: number
-  readonly cacheable: number
-  /** Calls to nodes. */
-  readonly calls: number
-  /** Milliseconds of node time that cache hits saved. */
-  readonly saved: number
-  /** Responses with a 5xx status. */
-  readonly failures: number
-}
-
 /** What Redis reported in the last seconds. Empty: Redis has not replied. */
 export interface RedisCapacity {
   readonly memory?: RedisMemory

@@ -4,7 +4,7 @@
  * since the start, for /metrics and the console, in histograms that are fine enough for the buckets of both.
  */
 import { type EventListeners, type NodeCallEvent, type RequestEvent, wasSent } from '../core/events.ts'
-import { BUCKET_BOUNDS_MS, bucketOf, LatencyHistogram } from '../core/latency-histogram.ts'
+import { BUCKET_BOUNDS_MS, bucketOf } from '../core/latency-buckets.ts'
 import { systemClock } from '../core/timing.ts'
 import type { RecordStages, Span } from '../core/trace.ts'
 import { EventQueue } from './event-queue.ts'
@@ -90,9 +90,8 @@ export const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
 const REQUEST_BOUNDS_MS = REQUEST_SECONDS.map((seconds) => seconds * 1000)
 
 const BOUNDS_MS = Float64Array.from(new Set([...BUCKET_BOUNDS_MS, ...REQUEST_BOUNDS_MS])).sort()
-/** Of each of these buckets, and of the one beyond them: the bucket of /metrics and of the console that contains it. */
+/** Of each of these buckets, and of the one beyond them: the bucket of /metrics that contains it. */
 const METRICS_BUCKETS = [...BOUNDS_MS, Number.POSITIVE_INFINITY].map((bound) => bucketOf(REQUEST_BOUNDS_MS, bound))
-const CONSOLE_BUCKETS = [...BOUNDS_MS, Number.POSITIVE_INFINITY].map((bound) => bucketOf(BUCKET_BOUNDS_MS, bound))
 
 /** The requests with the same labels. */
 export type RequestCell = ReturnType<typeof createCell>
@@ -111,7 +110,10 @@ function createCell({ method, route, group, status, cache }: RequestEvent) {
 export class RequestCounts {
   /** The cells of each route, of which there are few: to compare their labels costs less than further lookups. */
   readonly #routes = new Map<string, RequestCell[]>()
-  #calls = 0
+  /** Calls that were sent. */
+  calls = 0
+  /** The upper bounds of the buckets of the cells, in milliseconds. The last bucket has none. */
+  readonly bounds = BOUNDS_MS
 
   readonly request = (event: RequestEvent): void => {
     const cell = this.#cellOf(event)
@@ -125,36 +127,11 @@ export class RequestCounts {
   }
 
   readonly nodeCall = (call: NodeCallEvent): void => {
-    if (wasSent(call)) this.#calls += 1
+    if (wasSent(call)) this.calls += 1
   }
 
   get cells(): readonly RequestCell[] {
     return [...this.#routes.values()].flat()
-  }
-
-  /** Returns the sums of all requests and calls, with the latencies of the requests. */
-  sums() {
-    const sums = { requests: 0, hits: 0, cacheable: 0, saved: 0, failures: 0 }
-    const times = new LatencyHistogram()
-    for (const { requests, isHit, cache, status, fetchTime, counts } of this.cells) {
-      sums.requests += requests
-      if (isHit) sums.hits += requests
-      if (isHit || cache === 'miss') sums.cacheable += requests
-      if (status >= 500) sums.failures += requests
-      sums.saved += fetchTime
-      for (const [at, bucket] of CONSOLE_BUCKETS.entries()) times.addTo(bucket, counts[at] ?? 0)
-    }
-    return { ...sums, calls: this.#calls, times }
-  }
-
-  group(name: string): { readonly hits: number; readonly misses: number } {
-    const counts = { hits: 0, misses: 0 }
-    for (const { group, isHit, cache, requests } of this.cells) {
-      if (group !== name) continue
-      if (isHit) counts.hits += requests
-      else if (cache === 'miss') counts.misses += requests
-    }
-    return counts
   }
 
   #cellOf(event: RequestEvent): RequestCell {

@@ -1,7 +1,7 @@
 /** JSON bodies of the console API (`/api/…` of the operations listener). Times are milliseconds, sizes are bytes. */
 
 import type { NodeState, Rates } from '../../../src/status/node-types.ts'
-import type { CacheState, Problem, Totals } from '../../../src/status/problem-types.ts'
+import type { CacheState, Problem } from '../../../src/status/problem-types.ts'
 import type { ClientPort } from '../../../src/status/view-types.ts'
 
 /** `GET /api/now`. */
@@ -56,4 +56,17 @@ export interface Account {
 export interface SignedOut {
   /** Where the browser goes: the page for signing in, or the page of the issuer that ends its session. */
   readonly next: string
+}
+
+/** Since the start. */
+export interface Totals {
+  readonly requests: number
+  readonly hits: number
+  readonly cacheable: number
+  /** Calls to nodes. */
+  readonly calls: number
+  /** Milliseconds of node time that cache hits saved. */
+  readonly saved: number
+  /** Responses with a 5xx status. */
+  readonly failures: number
 }

@@ -1,11 +1,12 @@
 /** Recent traffic for the console: rates and latencies, cache groups, nodes, joined responses. Bounded in size. */
 import { type EventListeners, type JoinEvent, type NodeCallEvent, wasSent } from '../../../src/core/events.ts'
-import { LatencyHistogram } from '../../../src/core/latency-histogram.ts'
 import { systemClock } from '../../../src/core/timing.ts'
 import type { LastRequests, RequestTotals } from '../../../src/status/edge-view.ts'
 import type { JoinedResponse, Rates } from '../../../src/status/node-types.ts'
-import type { Totals } from '../../../src/status/problem-types.ts'
+import type { Totals } from './api-types.ts'
 import type { GroupSummary } from './cache-types.ts'
+import { LatencyHistogram } from './latency-histogram.ts'
+import { sumsOf, sumsOfGroup } from './request-totals.ts'
 
 const SECOND_MS = 1000
 
@@ -106,7 +107,7 @@ export interface TrafficOptions {
 export function createTraffic({ totals, requests, clock = systemClock.elapsed }: TrafficOptions): Traffic {
   const readTotals = (): Counts => {
     requests.drain()
-    return totals.sums()
+    return sumsOf(totals)
   }
   /** Oldest first. The first one is at least as old as the period of the rates, as soon as this process is. */
   const samples: { readonly at: number; readonly counts: Counts }[] = []
@@ -152,7 +153,7 @@ export function createTraffic({ totals, requests, clock = systemClock.elapsed }:
     group: (name) => {
       requests.drain()
       const divergence = divergences.get(name)
-      return { ...totals.group(name), ...(divergence && { divergence }) }
+      return { ...sumsOfGroup(totals, name), ...(divergence && { divergence }) }
     },
     node: (name) => {
       requests.drain()

@@ -1,7 +1,7 @@
 import { Histogram, type Metric, Registry } from '@platformatic/prom-client'
 import fc from 'fast-check'
 import t from 'tap'
-import { bucketOf } from '../../../../src/core/latency-histogram.ts'
+import { bucketOf } from '../../../../src/core/latency-buckets.ts'
 import { ReadHistogram } from '../../../../src/telemetry/metrics/read-histogram.ts'
 
 const name = 'seconds'
