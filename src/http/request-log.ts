@@ -51,24 +51,16 @@ export function requestLog({ log, logTo }: LogLines): RequestEventListener {
     const isCompleted = message === COMPLETED && method === sentMethod && status !== 0
     // Each field of a completed request of a known caller, and no other one.
     if (!isCompleted || caller === undefined || traceId !== undefined || isOfListener) {
-      const line = { level: 'info', time: isoTime(at), ...logFields(event), msg: message }
+      const line = { level: 'info', time: new Date(at).toISOString(), ...logFields(event), msg: message }
       logTo.write(`${JSON.stringify(line)}\n`)
       return
     }
-    if (start.time !== at) start = { time: at, text: `{"level":"info","time":"${isoTime(at)}","reqId":"` }
+    if (start.time !== at)
+      start = { time: at, text: `{"level":"info","time":"${new Date(at).toISOString()}","reqId":"` }
     // An address has no character that JSON escapes.
     const end = `,"caller":${JSON.stringify(caller)},"client":"${client}","msg":"${COMPLETED}"}\n`
     logTo.write(start.text + event.requestId + requestText(event) + tenths(event.ms) + end)
   }
-}
-
-let second = { start: Number.NaN, text: '' }
-
-/** The text of a second is made once. */
-function isoTime(at: number): string {
-  const ms = at % 1000
-  if (second.start !== at - ms) second = { start: at - ms, text: new Date(at).toISOString().slice(0, -4) }
-  return `${second.text}${String(ms).padStart(3, '0')}Z`
 }
 
 type RequestFields = Pick<RequestEvent, 'method' | 'route' | 'status'>
