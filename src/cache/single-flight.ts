@@ -1,10 +1,10 @@
 /** Request collapsing: identical pieces of work in flight run once, and all callers get their result. */
 import { Cancellation } from '../core/cancellation.ts'
-import { InFlight } from '../core/in-flight.ts'
 import { AbandonedError } from '../core/presence.ts'
 import type { RequestClient } from '../core/request.ts'
 import { withTimeout } from '../core/timing.ts'
 import { waitForTurn } from '../core/turns.ts'
+import { InFlight } from './in-flight.ts'
 import { SharedPresence } from './shared-presence.ts'
 
 /** What a caller does with the result until it waits again. Thousands of callers may share one result. */

@@ -29,10 +29,6 @@ export function isStaleIfError(detail: CacheDetail | undefined): detail is Stale
   return detail === OUTAGE || (typeof detail === 'object' && 'error' in detail)
 }
 
-export function isDegraded(detail: CacheDetail | undefined): detail is DegradedDetail {
-  return detail === WITHOUT_REDIS || isStaleIfError(detail)
-}
-
 /** Whether a response with this detail may be older than its freshness lifetime. */
 export function isStale(detail: CacheDetail | undefined): detail is 'stale-while-revalidate' | StaleIfError {
   return detail === 'stale-while-revalidate' || isStaleIfError(detail)

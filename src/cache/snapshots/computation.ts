@@ -4,7 +4,7 @@ import { frameOf } from '../../collections/page-frame.ts'
 import { answerFrom, answerInFrame, type QueriedRows } from '../../collections/queried-rows.ts'
 import { CollectionError, MAX_LIMIT } from '../../collections/request.ts'
 import { compileProjection } from '../../collections/select.ts'
-import { isDegraded, OUTAGE } from '../../core/cache.ts'
+import { isStaleIfError, OUTAGE, WITHOUT_REDIS } from '../../core/cache.ts'
 import { envelopeOf } from '../../core/envelope.ts'
 import { isPartial } from '../../core/origins.ts'
 import type { EnvelopeResponse, MadeOfParts, ReadResponse, SnapshotResponse } from '../../core/response.ts'
@@ -91,7 +91,7 @@ export class Computations {
         origin: {
           ...parts,
           kind: 'computed',
-          from: isDegraded(detail) ? detail : isStored ? 'stored' : 'fetched',
+          from: detail === WITHOUT_REDIS || isStaleIfError(detail) ? detail : isStored ? 'stored' : 'fetched',
           // The cache counts the time since the request began itself, of which the fetch of a new snapshot is a part.
           oldestPartAge: Math.max(0, age - (received - started)),
           partsFreshFor: (response?.ttl ?? 0) - age - (clock() - received),

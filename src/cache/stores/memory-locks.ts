@@ -1,6 +1,6 @@
 /** Locks of a single process. */
-import { InFlight } from '../../core/in-flight.ts'
 import type { ClientPresence } from '../../core/presence.ts'
+import { InFlight } from '../in-flight.ts'
 import { onInteractive } from '../shared-presence.ts'
 import type { Lock } from './contract.ts'
 

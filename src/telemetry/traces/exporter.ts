@@ -17,7 +17,7 @@ export interface TracesLog {
   warn(fields: object, message: string): void
 }
 
-export interface SpanCounts {
+interface SpanCounts {
   /** Spans that the collector accepted. */
   readonly sent: number
   /** Spans that the collector did not accept, or that exceeded `maxPending`. */

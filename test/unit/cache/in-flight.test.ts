@@ -1,7 +1,8 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { InFlight, removeFrom } from '../../../src/core/in-flight.ts'
+import { InFlight } from '../../../src/cache/in-flight.ts'
+import { removeFrom } from '../../../src/core/in-flight.ts'
 
 setFlagsFromString('--expose-gc')
 const collect: (options?: { readonly type: 'minor' }) => void = runInNewContext('gc')
