@@ -1,9 +1,3 @@
-/** A wait for a slot. `leave`: to be called if the slot is no longer wanted, also if it was taken at the same moment. */
-interface SlotWait {
-  readonly taken: Promise<undefined>
-  leave(): void
-}
-
 /** Limits work at once. What is beyond the limit waits in lanes: the first lane first, each in the order of arrival. */
 export class Semaphore {
   readonly #limit: () => number
@@ -31,7 +25,7 @@ export class Semaphore {
   }
 
   /** Takes a slot. Returns `undefined` if one is free. The caller must release the slot. */
-  take(lane = 0): SlotWait | undefined {
+  take(lane = 0) {
     if (this.isFree) {
       this.#taken += 1
       return undefined
@@ -42,7 +36,8 @@ export class Semaphore {
       start = () => resolve(undefined)
     })
     queue.push(start)
-    const leave = () => {
+    /** To be called if the slot is no longer wanted, also if it was taken at the same moment. */
+    const leave = (): void => {
       const at = queue.indexOf(start)
       if (at >= 0) queue.splice(at, 1)
       else this.release()

@@ -2,7 +2,7 @@
 
 import { Type } from 'typebox'
 import type { SettingDigests } from '../core/settings.ts'
-import { type Exchanged, text } from './replica-report.ts'
+import { text } from './replica-report.ts'
 import { REPORT_INTERVAL_MS } from './replicas.ts'
 import { validatorOf } from './validation.ts'
 
@@ -12,9 +12,7 @@ export interface SettingDifference {
   readonly replicas: readonly string[]
 }
 
-export interface SettingsComparison extends Exchanged {
-  differences(): readonly SettingDifference[]
-}
+export type SettingsComparison = ReturnType<typeof compareSettings>
 
 /** Reports with a difference: a change reaches the files of all replicas one after another. */
 const MIN_REPORTS_OF_DIFFERENCE = 5
@@ -23,28 +21,19 @@ const isSettingsReport = validatorOf(
   Type.Object({ replica: text, digests: Type.Record(Type.String({ maxLength: 100 }), text, { maxProperties: 200 }) }),
 )
 
-interface SettingsReport {
-  readonly replica: string
-  readonly digests: SettingDigests
-}
-
 /**
  * Notices that another replica was given other settings, users or keys, by the digests in the reports of replicas.
  * `interval`: milliseconds between two reports.
  */
-export function compareSettings(
-  replica: string,
-  digests: () => SettingDigests,
-  interval: number = REPORT_INTERVAL_MS,
-): SettingsComparison {
+export function compareSettings(replica: string, digests: () => SettingDigests, interval: number = REPORT_INTERVAL_MS) {
   const minAge = MIN_REPORTS_OF_DIFFERENCE * interval
   /** Setting → since when it differs, and where. */
   let found = new Map<string, SettingDifference & { readonly since: number }>()
   return {
-    report: (): SettingsReport => ({ replica, digests: digests() }),
-    offer: (reports) => {
+    report: () => ({ replica, digests: digests() }),
+    offer: (reports: readonly unknown[] | undefined): void => {
       const own = digests()
-      const others = (reports ?? []).filter((report): report is SettingsReport => isSettingsReport(report))
+      const others = (reports ?? []).filter(isSettingsReport)
       const at = performance.now()
       const next: typeof found = new Map()
       for (const [setting, digest] of Object.entries(own)) {
@@ -56,6 +45,7 @@ export function compareSettings(
       }
       found = next
     },
-    differences: () => [...found.values()].filter(({ since }) => performance.now() - since >= minAge),
+    differences: (): readonly SettingDifference[] =>
+      [...found.values()].filter(({ since }) => performance.now() - since >= minAge),
   }
 }
