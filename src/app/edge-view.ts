@@ -52,7 +52,12 @@ export function buildEdgeView(
       read: (entry, caller) => readEntry(explained, entry, caller),
     },
     drains: createNodeDrains(audit, cluster, events.emit),
-    events: { on: events.collect, requests: events.requests, totals: status.counts, recordStages: events.recordStages },
+    events: {
+      on: events.collect,
+      requests: events.requests,
+      totals: () => status.counts,
+      recordStages: events.recordStages,
+    },
     report: (part) => shared?.replicas.add(part),
     access: { permissionOf: (endpoint) => permissions.get(endpoint) ?? 'unknown', rolesOf: access.rolesOf, ...signIn },
   }

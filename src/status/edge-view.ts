@@ -96,7 +96,7 @@ interface EventsView {
    */
   on(listeners: EventListeners): () => void
   readonly requests: LastRequests
-  readonly totals: RequestTotals
+  totals(): RequestTotals
   /** Passes the stages of each request that begins from now on to this recorder, until it is replaced. */
   recordStages(record: RecordStages | undefined): void
 }
@@ -122,7 +122,7 @@ export interface RequestTotals {
 }
 
 /** The requests with the same labels. */
-export interface CountedRequests extends Pick<RequestEvent, 'group' | 'status' | 'cache'> {
+interface CountedRequests extends Pick<RequestEvent, 'group' | 'status' | 'cache'> {
   readonly isHit: boolean
   readonly requests: number
   /** Milliseconds in which nodes produced the stored responses that were served. */

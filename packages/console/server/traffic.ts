@@ -97,7 +97,7 @@ const NODE_MINUTES = 5
 const MAX_JOINS = 20
 
 export interface TrafficOptions {
-  readonly totals: RequestTotals
+  readonly totals: () => RequestTotals
   readonly requests: Pick<LastRequests, 'drain'>
   /** Monotonic milliseconds. */
   readonly clock?: () => number
@@ -107,7 +107,7 @@ export interface TrafficOptions {
 export function createTraffic({ totals, requests, clock = systemClock.elapsed }: TrafficOptions): Traffic {
   const readTotals = (): Counts => {
     requests.drain()
-    return sumsOf(totals)
+    return sumsOf(totals())
   }
   /** Oldest first. The first one is at least as old as the period of the rates, as soon as this process is. */
   const samples: { readonly at: number; readonly counts: Counts }[] = []
@@ -153,7 +153,7 @@ export function createTraffic({ totals, requests, clock = systemClock.elapsed }:
     group: (name) => {
       requests.drain()
       const divergence = divergences.get(name)
-      return { ...sumsOfGroup(totals, name), ...(divergence && { divergence }) }
+      return { ...sumsOfGroup(totals(), name), ...(divergence && { divergence }) }
     },
     node: (name) => {
       requests.drain()

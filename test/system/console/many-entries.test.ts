@@ -229,7 +229,7 @@ async function serve(index: CacheIndex, t: { teardown(end: () => unknown): void 
         read: nothing,
       },
       drains: { areShared: false, drain: nothing, putBack: nothing },
-      events: { on: () => never, requests, totals: new RequestCounts(), recordStages: never },
+      events: { on: () => never, requests, totals: () => new RequestCounts(), recordStages: never },
       report: never,
       access: { permissionOf: () => 'agents:read', rolesOf: () => [], usePages: never },
     },

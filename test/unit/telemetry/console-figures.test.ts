@@ -34,7 +34,7 @@ const groups = ['agents', 'rules']
 function start(t: { teardown(end: () => unknown): unknown }) {
   const events = createEdgeEvents()
   const counts = new RequestCounts()
-  const traffic = createTraffic({ totals: counts, requests: events.requests })
+  const traffic = createTraffic({ totals: () => counts, requests: events.requests })
   for (const listeners of [counts, traffic]) events.on(listeners)
   const sources = { version: '1', commit: '', replica: 'r', groups, storeEvents: [], redis: false, requests: counts }
   const metrics = createMetrics({
