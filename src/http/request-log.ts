@@ -3,8 +3,6 @@
  * if no route matches it.
  */
 import { type FastifyRequest, LogController } from 'fastify'
-import type { RequestEvent } from '../core/events.ts'
-import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import { COMPLETED, logFields, type RequestEventListener, type RequestLogger, tenths } from './report-requests.ts'
 
 /**
@@ -39,14 +37,13 @@ interface LogLines {
 }
 
 /**
- * Returns the listener that writes the log lines of requests, at level `info`. Lines of the usual fields are joined from
- * prepared parts: to serialise the fields takes several times as long.
+ * Returns the listener that writes the log lines of requests, at level `info`. Lines of the usual fields are joined from their
+ * texts: to serialise the fields takes several times as long.
  */
 export function requestLog({ log, logTo }: LogLines): RequestEventListener {
-  const requestText = preparedTexts()
   let start = { time: 0, text: '' }
   return (event) => {
-    const { message, at, method, sentMethod, status, caller, client, traceId, isOfListener } = event
+    const { message, at, method, sentMethod, route, status, caller, client, traceId, isOfListener } = event
     if (message === undefined || !log.isLevelEnabled('info')) return
     const isCompleted = message === COMPLETED && method === sentMethod && status !== 0
     // Each field of a completed request of a known caller, and no other one.
@@ -57,22 +54,9 @@ export function requestLog({ log, logTo }: LogLines): RequestEventListener {
     }
     if (start.time !== at)
       start = { time: at, text: `{"level":"info","time":"${new Date(at).toISOString()}","reqId":"` }
-    // An address has no character that JSON escapes.
-    const end = `,"caller":${JSON.stringify(caller)},"client":"${client}","msg":"${COMPLETED}"}\n`
-    logTo.write(start.text + event.requestId + requestText(event) + tenths(event.ms) + end)
-  }
-}
-
-type RequestFields = Pick<RequestEvent, 'method' | 'route' | 'status'>
-
-/** Returns the function that makes the same part of lines, which it remembers by route. */
-function preparedTexts() {
-  const requests = new RecentlyUsed<RequestFields & { readonly text: string }>(MAX_IN_USE)
-  return ({ method, route, status }: RequestFields): string => {
-    const last = requests.get(route)
-    if (last?.status === status && last.method === method) return last.text
-    const text = `","method":"${method}","route":${JSON.stringify(route)},"status":${status},"milliseconds":`
-    requests.set(route, { method, route, status, text })
-    return text
+    // Of the texts, only the caller can have characters that JSON escapes.
+    const request = `"method":"${method}","route":"${route}","status":${status},"milliseconds":${tenths(event.ms)}`
+    const sender = `"caller":${JSON.stringify(caller)},"client":"${client}"`
+    logTo.write(`${start.text}${event.requestId}",${request},${sender},"msg":"${COMPLETED}"}\n`)
   }
 }
