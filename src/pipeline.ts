@@ -7,13 +7,13 @@
  *
  *   reads:   readThrough – outside of everything that calls nodes, so that a hit costs the nodes nothing
  *   writes:  refuseWrites – while nodes of two layouts run side by side, and during a read-only trial
- *            writeLock   – one write at a time for a name, over all replicas; outside of the fences, so that a write
+ *            writeLock   – of records with a name to lock: one write at a time, over all replicas; outside of the fences, so that a write
  *                          that waits blocks no reads, and is never sent if its client disconnects
  *            invalidate  – fences the touched tags before a node can act, invalidates them before the response is sent
  *            endTokens   – within the fence: the edge refuses the tokens that the write has ended
  *
  *   A read that reaches an operation of the edge or the nodes is charged first: hits have a separate rate limit.
- *   Reads that share a fetch are hits, so the cache charges the one that starts it.
+ *   Reads that share a fetch are hits, so the cache charges the one that starts it, for the fetch and not for its parts.
  *
  *   then, by the target of the record:
  *            forward         – one node

@@ -132,7 +132,8 @@ function fieldValue(name: string, { type, kind, canonical }: Field): unknown {
 
 /**
  * `data` of a successful response by method and path, from the recorded exchanges, with fewer elements and placeholders for
- * secrets, hosts and addresses. `/cluster/:node_ids/…` has those of one node, reads of all agents have those of one agent.
+ * secrets, hosts and addresses. `/cluster/:node_id/…` has those of `/manager/…` if it is absent, `/cluster/:node_ids/…` those of
+ * one node, reads of all agents those of one agent.
  */
 const examples: Readonly<Record<string, unknown>> = recorded
 
@@ -141,7 +142,8 @@ export function exampleResponse(endpoint: Endpoint): unknown {
   const { method, path, target } = endpoint
   const ofOne =
     target.kind === 'severalNodes' ? target.ofNode : target.kind === 'everyNode' ? target.ofAgent : undefined
-  const data = examples[`${method} ${ofOne ?? path}`]
+  const key = `${method} ${ofOne ?? path}`
+  const data = examples[key] ?? examples[key.replace('/cluster/:node_id/', '/manager/')]
   if (data === undefined || ofOne === undefined) return bodyOf(endpoint, data)
   const [first] = itemsOf(data)
   const rest = typeof first === 'object' ? first : { contents: first }

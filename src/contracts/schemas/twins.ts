@@ -5,6 +5,7 @@
 import type {
   CacheGroup,
   CachePolicy,
+  Collection,
   ConditionalTags,
   Method,
   NodeTarget,
@@ -24,7 +25,7 @@ import { cacheIn, collectionOf, masterByTwin, staleWhileHot } from './shared.ts'
 /** What follows `/manager/` in the table of translations, which the twins share. */
 type Part<Verb extends string, Key = Translated> = Key extends `${Verb} /manager/${infer Rest}` ? Rest : never
 
-interface Described extends Partial<Pick<V3Endpoint, 'query' | 'secret' | 'slow' | 'priority'>> {
+interface Described extends Partial<Pick<V3Endpoint, 'query' | 'secret' | 'slow' | 'priority' | 'beyondSeed'>> {
   /** The path behind `/manager/` and `/cluster/:node_id/`. */
   readonly part: string
   readonly summary: string
@@ -37,7 +38,7 @@ interface DescribedRead extends Described, Pick<V3Read, 'response'> {
   readonly part: Part<ReadMethod>
   /** Absent: stored as facts of the node. */
   readonly cache?: CachePolicy
-  readonly storedRows?: 'logs'
+  readonly storedRows?: Collection
   /** The status of the node, which clients act on. */
   readonly isStatus?: true
 }

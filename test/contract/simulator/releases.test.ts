@@ -31,7 +31,7 @@ for (const [release, operations] of releases) {
     for (const call of simulated) {
       const operation = described.get(nameOf(call))
       if (operation === undefined) {
-        t.fail(`${nameOf(call)} is not described`)
+        t.fail(`${nameOf(call)} is not described: add it to test/contract/data/v4-endpoints.yaml`)
         continue
       }
       const common = COMMON.filter((name) => !call.without.includes(name))
@@ -45,7 +45,7 @@ for (const [release, operations] of releases) {
     }
     const names = new Set(simulated.map(nameOf))
     const missing = [...described.keys()].filter((name) => !names.has(name))
-    t.same(missing, [], 'the simulated release has every described call')
+    t.same(missing, [], 'the simulated release has every described call: add it to packages/simulator/src/v4/calls')
   })
 }
 

@@ -222,7 +222,7 @@ t.test('incorrect records are rejected, with the remedy', async (t) => {
 
 t.test('every read of one node exists for several nodes with the same permission', async (t) => {
   const one = catalogue.filter(({ method, target }) => method === 'GET' && target.kind === 'node')
-  t.equal(one.length, 13)
+  t.not(one.length, 0)
   for (const { path, permission, secret, query } of one) {
     const record = catalogue.find(({ path: other }) => other === path.replace(':node_id', ':node_ids'))
     t.match(record, { permission, secret, target: { kind: 'severalNodes', ofNode: path }, beyondSeed: true }, path)
