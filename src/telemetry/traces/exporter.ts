@@ -17,13 +17,6 @@ export interface TracesLog {
   warn(fields: object, message: string): void
 }
 
-interface SpanCounts {
-  /** Spans that the collector accepted. */
-  readonly sent: number
-  /** Spans that the collector did not accept, or that exceeded `maxPending`. */
-  readonly dropped: number
-}
-
 const MAX_BATCH_SPANS = 512
 /** `ExportResultCode` of the SDK. */
 const SUCCESS = { code: 0 }
@@ -73,7 +66,9 @@ export function createExporter({ collector, log, maxPending, delay }: ExporterOp
     forceFlush: () => batches.forceFlush(),
     shutdown: () => batches.shutdown(),
   }
-  return { processor, counts: (): SpanCounts => ({ sent, dropped: drops.count() }) }
+  /** `sent`: spans that the collector accepted. `dropped`: those that it did not, or that exceeded `maxPending`. */
+  const counts = () => ({ sent, dropped: drops.count() })
+  return { processor, counts }
 }
 
 /** Logs one line when spans begin to be dropped and one when the collector accepts spans again. */
