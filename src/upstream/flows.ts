@@ -109,7 +109,7 @@ export class Flows {
   }
 
   #count({ flow }: FlowCall, calls: number, now: number): void {
-    for (const each of new Set([flow, flow.party])) {
+    for (const each of flow.party === flow ? [flow] : [flow, flow.party]) {
       each.calls += calls
       each.idleSince = now
     }
