@@ -53,23 +53,22 @@ export function parseResponseHead(
   headers: IncomingHttpHeaders,
   { expect, maxBytes }: ResponseExpectation,
 ): ResponseHead | CallFailure {
-  const header = (name: string) => (Object.hasOwn(headers, name) ? headers[name] : undefined)
   if (status === 401) {
-    const layout = layoutOfRefusal(header('content-type'), header('www-authenticate'))
+    const layout = layoutOfRefusal(headers['content-type'], headers['www-authenticate'])
     return { fault: 'refusedCredentials', reason: 'status', about: status, ...(layout && { layout }) }
   }
   // The edge asks for no other protocol (101), and a redirect could lead anywhere. Other interim responses do not get here.
   if (status < 200 || (status > 299 && status < 400) || status > 599) return unreadable('status', status)
-  const coding = header('content-encoding')
+  const coding = headers['content-encoding']
   if (coding !== undefined && isEncoded(coding)) return unreadable('encoded')
-  const type = parseMediaType(header('content-type'))
-  const length = parseBodyLength(type, header('content-length'), header('transfer-encoding'))
+  const type = parseMediaType(headers['content-type'])
+  const length = parseBodyLength(type, headers['content-length'], headers['transfer-encoding'])
   if (length === 'unclear') return unreadable('lengthUnclear')
   if (length !== undefined && length > maxBytes) return tooLarge(maxBytes)
   const isStreamed = expect === 'stream' && status === 200 && FILE_TYPES.has(type)
   if (!isStreamed && !isReadable(type, status, expect)) return unreadable('contentType', type)
-  const age = header('age')
-  const personal = header('set-cookie') !== undefined || header('authorization') !== undefined
+  const { age } = headers
+  const personal = headers['set-cookie'] !== undefined || headers.authorization !== undefined
   return {
     status,
     type,
