@@ -65,9 +65,11 @@ async function copyInTurns(chunks: readonly Buffer[], whole: Buffer): Promise<Bu
   return whole
 }
 
-/** Returns the SHA-256 digest. */
+/** Returns the SHA-256 digest. A promise: it takes more than this turn. */
 export function digestInTurns(bytes: Buffer, encoding: 'hex' | 'base64url'): string | Promise<string> {
-  return bytes.length <= SHORT_BYTES ? hash('sha256', bytes, encoding) : digestLong(bytes, encoding)
+  if (bytes.length > SLICE_BYTES) return digestLong(bytes, encoding)
+  const turn = bytes.length <= SHORT_BYTES ? undefined : waitForTurn((SLICE_MS * bytes.length) / SLICE_BYTES)
+  return turn === undefined ? hash('sha256', bytes, encoding) : turn.then(() => hash('sha256', bytes, encoding))
 }
 
 async function digestLong(bytes: Buffer, encoding: 'hex' | 'base64url'): Promise<string> {

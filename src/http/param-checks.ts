@@ -92,11 +92,13 @@ function missingName(
   values: Readonly<Record<string, unknown>>,
   listed?: readonly string[],
 ): EdgeError | undefined {
-  const mandatory = Object.keys(described).filter((name) => described[name]?.required !== undefined)
-  const missing = mandatory.find((name) => values[name] === undefined)
-  if (missing === undefined) return undefined
-  if (described[missing]?.required === 706) return new EdgeError(706)
-  return mandatory.length > 1
-    ? new EdgeError(604, `. Missing fields. Mandatory fields: ${(listed ?? mandatory).join(', ')}`)
-    : new EdgeError(604, `. Missing field: '${missing}'`)
+  for (const [missing, { required }] of Object.entries(described)) {
+    if (required === undefined || values[missing] !== undefined) continue
+    if (required === 706) return new EdgeError(706)
+    const mandatory = Object.keys(described).filter((name) => described[name]?.required !== undefined)
+    return mandatory.length > 1
+      ? new EdgeError(604, `. Missing fields. Mandatory fields: ${(listed ?? mandatory).join(', ')}`)
+      : new EdgeError(604, `. Missing field: '${missing}'`)
+  }
+  return undefined
 }
