@@ -133,9 +133,10 @@ function createStore({
   })
 }
 
-function readLifetimes({ current }: ReloadableConfig): LifetimesOf {
+function readLifetimes({ derive }: ReloadableConfig): LifetimesOf {
+  const settings = derive((config) => config.cache)
   return (group, name) => {
-    const { cache } = current()
+    const cache = settings()
     const { staleWhileRevalidate, staleIfError, outage, withoutRedis } = cache
     return {
       ttl: ttlOf(cache, group, name),

@@ -4,7 +4,7 @@ import { AbandonedError } from '../core/presence.ts'
 import type { EdgeRead, Handler, LateAnswer } from '../core/request.ts'
 import type { ReadResponse } from '../core/response.ts'
 import type { Lookup } from '../core/stored-response.ts'
-import { type CachePorts, lifetimesOf, lookUpWithoutRedis, type ReadContext } from './read-context.ts'
+import { type CachePorts, lookUpWithoutRedis, type ReadContext } from './read-context.ts'
 import { type Fetched, storeResponse } from './store-response.ts'
 import type { SharedLock } from './stores/contract.ts'
 import { epochsText } from './stores/epochs.ts'
@@ -79,6 +79,6 @@ function nodeRequest(ports: CachePorts, context: ReadContext, lookup: Lookup, la
   const { age, response } = first
   // Stored parts that arrived before the stored response would give the same response again, and parts that are about to
   // expire a response that is about to expire.
-  const arrivedWithin = Math.min(age - response.fetchTime, lifetimesOf(ports, context).ttl / 2)
+  const arrivedWithin = Math.min(age - response.fetchTime, target.lifetimes.ttl / 2)
   return { ...request, copies, late, reuse: { arrivedWithin } }
 }

@@ -124,7 +124,7 @@ export class Fetcher {
 
   /** A collection has a stage that notes its totals for snapshots, and which of its responses has all rows for an outage. */
   #handlerFor(context: ReadContext): Handler<EdgeRead, ReadResponse> {
-    return computesResponses(this.#ports, context) ? this.#snapshots.fetch : this.#next
+    return computesResponses(context) ? this.#snapshots.fetch : this.#next
   }
 
   /** Answers from a snapshot of the collection. Resolves to undefined if the nodes must answer. */

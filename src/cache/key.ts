@@ -10,7 +10,7 @@ import { asksForSecret } from '../core/access.ts'
 import type { StoredResponseInfo } from '../core/cache.ts'
 import { type Caller, type EdgeRead, nodeOf } from '../core/request.ts'
 import { ownEntry } from '../core/values.ts'
-import type { LifetimesOf } from './lifetimes.ts'
+import type { FreshnessLifetimes, LifetimesOf } from './lifetimes.ts'
 import { type CompiledPolicy, compilePolicy } from './policy.ts'
 
 /** Where the response to a request is looked up and stored. */
@@ -19,6 +19,8 @@ export interface CacheTarget {
   readonly key: string
   readonly tags: readonly Tag[]
   readonly info: StoredResponseInfo
+  /** Those of the endpoint when the request came in. */
+  readonly lifetimes: FreshnessLifetimes
   /** Whether the same request still leads to this target: settings, the roles of nodes and their names are the same. */
   isCurrent(): boolean
 }
@@ -61,8 +63,9 @@ export function createTargetResolver(options: TargetOptions): ResolveTarget {
     if (typeof policy === 'string') return policy
     if (policy.rawWhen !== undefined && Object.hasOwn(query, policy.rawWhen)) return 'a file is streamed, not stored'
     if (asksForSecret(endpoint, query)) return 'it asks for a field that holds a secret'
-    if (options.lifetimesOf(policy.group, policy.name).ttl <= 0) return 'its TTL is set to 0'
-    return resolve(request, policy, basisNow)
+    const lifetimes = options.lifetimesOf(policy.group, policy.name)
+    if (lifetimes.ttl <= 0) return 'its TTL is set to 0'
+    return resolve(request, policy, lifetimes, basisNow)
   }
 }
 
@@ -82,7 +85,12 @@ function followBasis({ key, nodes }: Pick<TargetOptions, 'key' | 'nodes'>): () =
   }
 }
 
-function resolve(request: EdgeRead, policy: CompiledPolicy, basisNow: () => KeyBasis): CacheTarget {
+function resolve(
+  request: EdgeRead,
+  policy: CompiledPolicy,
+  lifetimes: FreshnessLifetimes,
+  basisNow: () => KeyBasis,
+): CacheTarget {
   const basis = basisNow()
   const { settings, master } = basis
   const canonical = canonicalRequest(request, policy, basis)
@@ -91,7 +99,7 @@ function resolve(request: EdgeRead, policy: CompiledPolicy, basisNow: () => KeyB
   const info = { url: urlOf(policy.name, canonical), group: policy.group, endpoint: policy.name, scope, tags }
   // As UTF-16: in UTF-8, all lone surrogates would be the same bytes.
   const key = createHmac('sha256', settings.secret).update(serialize(canonical), 'utf16le').digest('base64url')
-  return { policy, key, tags, info, isCurrent: () => basisNow() === basis }
+  return { policy, key, tags, info, lifetimes, isCurrent: () => basisNow() === basis }
 }
 
 type NamedValues = readonly (readonly [string, string])[]

@@ -8,7 +8,7 @@ import type { AgedResponse, Lookup } from '../core/stored-response.ts'
 import type { TimeLimits } from '../core/timing.ts'
 import type { CacheTarget, ResolveTarget } from './key.ts'
 import type { LateFetches } from './late-fetches.ts'
-import type { FreshnessLifetimes, LifetimesOf } from './lifetimes.ts'
+import type { LifetimesOf } from './lifetimes.ts'
 import type { ReplicationLag } from './replication-lag.ts'
 import type { CacheSettings } from './settings.ts'
 import type { CacheStore } from './stores/contract.ts'
@@ -60,20 +60,15 @@ export type FetchResult = { readonly collapsed?: true } & (
   | { readonly kind: 'failed'; readonly response: ReadResponse; readonly code: number }
 )
 
-/** Returns the lifetimes of the endpoint of a read, in whichever contract it is. */
-export function lifetimesOf(ports: Pick<CachePorts, 'lifetimesOf'>, { target }: ReadContext): FreshnessLifetimes {
-  return ports.lifetimesOf(target.policy.group, target.policy.name)
-}
-
 /** Whether the edge computes responses of a collection: from snapshots, or in an outage from a response that has all rows. */
-export function computesResponses(ports: Pick<CachePorts, 'lifetimesOf'>, context: ReadContext): boolean {
-  const { snapshot, rows } = context.target.policy
-  return snapshot !== undefined || (rows !== undefined && (lifetimesOf(ports, context).outage ?? 0) > 0)
+export function computesResponses({ target: { policy, lifetimes } }: ReadContext): boolean {
+  const { outage = 0 } = lifetimes
+  return policy.snapshot !== undefined || (policy.rows !== undefined && outage > 0)
 }
 
 /** Whether responses of the local tier are served while Redis is unreachable. */
-export function servesWithoutRedis(ports: CachePorts, context: ReadContext): boolean {
-  return ports.isOnlyReplica() || lifetimesOf(ports, context).withoutRedis !== undefined
+export function servesWithoutRedis(ports: CachePorts, { target }: ReadContext): boolean {
+  return ports.isOnlyReplica() || target.lifetimes.withoutRedis !== undefined
 }
 
 /** Returns what the local tier has of a response, if it is served while Redis is unreachable. */

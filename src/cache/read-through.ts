@@ -10,7 +10,7 @@ import { createDivergenceCheck } from './compare-responses.ts'
 import { Fetcher } from './fetch.ts'
 import { EVERYONE } from './key.ts'
 import { MAX_AUTOMATIC_MS, staleRuleOf } from './lifetimes.ts'
-import { arrivalLimitOf, lifetimesOf, type ReadContext } from './read-context.ts'
+import { arrivalLimitOf, type ReadContext } from './read-context.ts'
 import { type ReadPath, type ReadThroughPorts, refreshSoon } from './read-path.ts'
 import { RefreshAhead } from './refresh-ahead.ts'
 import { serve, toResponse } from './serve.ts'
@@ -144,7 +144,7 @@ function staleDuringRefresh({ refreshAhead }: ReadPath, { target }: ReadContext,
 function staleDuringWait({ ports }: ReadPath, context: ReadContext, { response }: Hit, wait: number): number {
   if (wait === 0 && !ports.isSaturated(context.request)) return 0
   if (staleRuleOf(context.target.policy, errorNumberOf(response)) !== 'allowed') return response.staleWhileHot
-  const { staleWhileRevalidate } = lifetimesOf(ports, context)
+  const { staleWhileRevalidate } = context.target.lifetimes
   return staleWhileRevalidate === 'automatic' ? MAX_AUTOMATIC_MS : 0
 }
 

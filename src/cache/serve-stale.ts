@@ -8,7 +8,7 @@ import type { AgedResponse } from '../core/stored-response.ts'
 import { withTimeout } from '../core/timing.ts'
 import { lateAfter } from './late-fetches.ts'
 import { staleRuleOf } from './lifetimes.ts'
-import { computesResponses, type FetchResult, lifetimesOf, type ReadContext } from './read-context.ts'
+import { computesResponses, type FetchResult, type ReadContext } from './read-context.ts'
 import type { ReadPath } from './read-path.ts'
 import { serve, toResponse } from './serve.ts'
 import type { StoredSource } from './snapshots/computation.ts'
@@ -44,7 +44,7 @@ export function isOutage({ request }: ReadContext, reason: StaleReason): boolean
 export async function fetchOrServeStale(path: ReadPath, context: ReadContext, attempt = 1): Promise<ReadResponse> {
   const { lookup, request } = context
   const fetching = path.fetcher.fetchShared(context)
-  const hasStale = lookup.kind === 'hit' || computesResponses(path.ports, context)
+  const hasStale = lookup.kind === 'hit' || computesResponses(context)
   let tried: StaleReason | undefined
   // A part of a joined response that is refreshed must be fresh, so its fetch may take long.
   if (hasStale && request.reuse === 'allowed') {
@@ -63,8 +63,7 @@ export async function fetchOrServeStale(path: ReadPath, context: ReadContext, at
   if (stale !== undefined) return stale
   // A node was found to hang meanwhile. Others may answer; if none does, the next error shows it.
   const mayHang = failure === CALL_TIMED_OUT && path.ports.isSilent(request) && attempt < MAX_ATTEMPTS
-  if (mayHang && (lifetimesOf(path.ports, context).outage ?? 0) > 0)
-    return fetchOrServeStale(path, context, attempt + 1)
+  if (mayHang && (context.target.lifetimes.outage ?? 0) > 0) return fetchOrServeStale(path, context, attempt + 1)
   const result = await fetching
   return result.kind === 'failed' ? result.response : toResponse(result, forwardReasonOf(context))
 }

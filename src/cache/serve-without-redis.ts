@@ -6,7 +6,7 @@ import type { ReadResponse } from '../core/response.ts'
 import type { Lookup } from '../core/stored-response.ts'
 import type { CacheTarget } from './key.ts'
 import { staleRuleOf } from './lifetimes.ts'
-import { lifetimesOf, lookUpWithoutRedis, type ReadContext, servesWithoutRedis } from './read-context.ts'
+import { lookUpWithoutRedis, type ReadContext, servesWithoutRedis } from './read-context.ts'
 import { type ReadPath, refreshSoon } from './read-path.ts'
 import { serve, toResponse } from './serve.ts'
 import { failureOf, isOutage, type StaleReason, serveStale } from './serve-stale.ts'
@@ -69,7 +69,7 @@ function serveFound(
     if (failure !== undefined) return serveStale(context, found, { status: { fwd: 'uri-miss' }, reason: failure })
     if (found.age < ttl) return serve(found, { hit: true })
   }
-  const { withoutRedis } = lifetimesOf(ports, context)
+  const { withoutRedis } = context.target.lifetimes
   if (withoutRedis === undefined) return undefined
   const rule = staleRuleOf(context.target.policy, errorNumberOf(found.response))
   // A status is not served because nodes fail, except in an outage; and clients must see the error of a node that answers.

@@ -10,7 +10,7 @@ import { parseInTurns } from '../core/json-parse.ts'
 import { type CooperativeTask, isTurnOver, PAUSE, runTask } from '../core/turns.ts'
 import { parseSorting } from './order.ts'
 import { createPageWriter, type InjectedMembers, readLongRow } from './page-writer.ts'
-import { isLongRow, type Rows, rangeOf } from './rows.ts'
+import { isLongRow, rangeOf } from './rows.ts'
 import { compareSortKeys, createSortKeyReader, defaultSortKeyReader, parseRow } from './sort-keys.ts'
 import { addInOrder } from './sorted-list.ts'
 import {
@@ -18,6 +18,7 @@ import {
   type FetchedPages,
   fetchAllPages,
   InputError,
+  type InputPages,
   type RowReader,
   type RowRef,
   type RowStream,
@@ -31,14 +32,11 @@ import type { Element } from './value.ts'
 /** After this many restarts because of unsorted rows, all inputs are sorted at once. */
 const MAX_RESTARTS = 4
 
-export interface MergeInput {
-  readonly rows: Rows
+export interface MergeInput extends InputPages {
   /** The number of different rows, if the total of the node counts some of them twice. */
   readonly total?: number
   /** Whether the node has sorted its rows as requested; otherwise all rows are read and sorted by the merge. */
   readonly isSorted: boolean
-  /** Fetches a further page, from 0; called when the rows so far are used up, until it resolves to undefined. */
-  readonly fetchMore?: (at: number) => Promise<Rows | undefined>
   readonly inject?: InjectedMembers
 }
 
@@ -100,7 +98,7 @@ function* merge(inputs: readonly MergeInput[], options: MergeOptions): Cooperati
     const state: MergeState = {
       inputs,
       options,
-      fetched: inputs.map(({ rows, fetchMore }, input) => createFetchedPages(rows, fetchMore, input)),
+      fetched: inputs.map(createFetchedPages),
       reader: { ...keyReader, readLong: (row) => readLongRow(row, drop, source) },
       unsorted: new Set(),
     }
@@ -184,13 +182,14 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
 /** Returns the rows of each input, sorted. `end`: how many rows the merge needs. */
 function* openInputs(state: MergeState, sortAll: boolean, end: number): CooperativeTask<RowStream[]> {
   const { inputs, fetched, reader, unsorted } = state
-  const isSorted = (input: number) => inputs[input]?.isSorted === true && !sortAll && !unsorted.has(input)
-  const incomplete = fetched.filter(({ input, isComplete }) => !isSorted(input) && !isComplete)
+  const isToSort = ({ input }: FetchedPages) => sortAll || unsorted.has(input) || inputs[input]?.isSorted !== true
+  const toSort = new Set(fetched.filter(isToSort))
+  const incomplete = [...toSort].filter(({ isComplete }) => !isComplete)
   if (incomplete.length > 0) yield Promise.all(incomplete.map(fetchAllPages))
   const opened: RowStream[] = []
   for (const pages of fetched) {
     const rows = readRows(pages, reader)
-    opened.push(isSorted(pages.input) ? rows : yield* sortRows(rows, reader.sign, end))
+    opened.push(toSort.has(pages) ? yield* sortRows(rows, reader.sign, end) : rows)
   }
   return opened
 }

@@ -63,6 +63,13 @@ export interface RowRef {
 /** Rows, and what must be awaited before the next one. The result of a promise is passed to `next`. */
 export type RowStream = Iterator<RowRef | Promise<unknown>, undefined, unknown>
 
+export interface InputPages {
+  /** The first page. */
+  readonly rows: Rows
+  /** Fetches a further page, from 0; called when the rows so far are used up, until it resolves to undefined. */
+  readonly fetchMore?: (at: number) => Promise<Rows | undefined>
+}
+
 /** The pages of an input that were fetched; a merge that starts again need not fetch them twice. */
 export interface FetchedPages {
   readonly input: number
@@ -72,12 +79,8 @@ export interface FetchedPages {
   fetchNext(): Promise<boolean>
 }
 
-export function createFetchedPages(
-  first: Rows,
-  fetchMore: ((at: number) => Promise<Rows | undefined>) | undefined,
-  input: number,
-): FetchedPages {
-  const fetched: FetchedPages = { input, pages: [first], isComplete: fetchMore === undefined, fetchNext }
+export function createFetchedPages({ rows, fetchMore }: InputPages, input: number): FetchedPages {
+  const fetched: FetchedPages = { input, pages: [rows], isComplete: fetchMore === undefined, fetchNext }
   return fetched
 
   async function fetchNext(): Promise<boolean> {

@@ -5,7 +5,7 @@ import { createCollectionBody, frameOf } from '../../collections/page-frame.ts'
 import type { CollectionError } from '../../collections/request.ts'
 import { envelopeOf } from '../../core/envelope.ts'
 import { EdgeError, errorTable } from '../../core/errors.ts'
-import type { Coverage, EnvelopeResponse, JoinedOrigin } from '../../core/response.ts'
+import type { Coverage, EnvelopeResponse } from '../../core/response.ts'
 import { createUnreadableError, type NodeRows, PartFetchError, toPartError } from '../node-part.ts'
 import { type FailedNode, type NodeReport, originWith } from '../node-report.ts'
 
@@ -26,7 +26,9 @@ export async function mergeCollection(
     const merged = await mergeRows(mayFetch ? remaining : remaining.map(({ fetchMore, ...rows }) => rows), options)
     if (merged.ok) {
       for (const [at, { node, total }] of remaining.entries()) report.addRows(node, merged.rowsTaken[at] ?? 0, total)
-      return createResponse(await createCollectionBody(merged, frameOf(membersOf(report))), report)
+      const body = await createCollectionBody(merged, frameOf(membersOf(report)))
+      const origin = { ...report.madeOf, kind: 'joined', isUnfinished: false } as const
+      return { kind: 'envelope', status: 200, body, errorNumber: 0, origin }
     }
     reportFailure(remaining[merged.input]?.node ?? 'unknown', merged, report)
     remaining = remaining.filter((_, at) => at !== merged.input)
@@ -56,12 +58,6 @@ function membersOf({ failedNodes, coverage }: NodeReport): {
     ...(failedNodes.length > 0 && { failed_nodes: failedNodes }),
     ...(coverage && { covered_agents: coverage }),
   }
-}
-
-/** `body`: an envelope with error 0. */
-function createResponse(body: Buffer, report: NodeReport): EnvelopeResponse<JoinedOrigin> {
-  const origin = { ...report.madeOf, kind: 'joined', isUnfinished: false } as const
-  return { kind: 'envelope', status: 200, body, errorNumber: 0, origin }
 }
 
 /** Returns the error response of the first failed node unchanged, or throws the error of the edge. */
