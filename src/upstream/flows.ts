@@ -50,8 +50,12 @@ export class Flow {
   }
 }
 
-/** What a call needs to leave its flow again. */
-export interface FlowCall {
+/** A call that waits for a slot or has one. */
+export interface EnteredCall extends Pick<LimitedCall, 'endpoint'> {
+  readonly call: LimitedCall
+  /** `bulk` for reads of a flow that is bulk. */
+  priority: LimitedCall['priority']
+  readonly presence: LimitedCall['presence'] | undefined
   flow: Flow
   /** Of the client that causes the call, also of a refresh. Absent: the edge itself causes it. */
   readonly party: Flow | undefined
@@ -59,29 +63,31 @@ export interface FlowCall {
   charged: number
 }
 
-type CallOfFlow = Pick<NodeCall, 'caller' | 'flow' | 'presence'>
+/** The properties of a call that the limiter uses. */
+export type LimitedCall = Pick<NodeCall, 'priority' | 'caller' | 'flow' | 'endpoint' | 'presence'>
 
 export class Flows {
   readonly #flows = new Map<string, Flow>()
   #virtualTime = 0
 
   /** Must be followed by `leave`, with `start` before it if the call gets a slot. */
-  enter(call: CallOfFlow, now: number): FlowCall {
-    const { flow: of } = call
+  enter(call: LimitedCall, now: number): EnteredCall {
+    const { flow: of, endpoint, presence } = call
     const party = of && this.#get(of.party, 'party', now)
     const caller = of ? this.#get(`${of.party} ${of.name}`, 'client', now, party) : this.#get(call.caller, 'edge', now)
     if (of?.isBulk) caller.recent = Math.max(caller.recent, BURST_MS)
-    const isRefresh = call.presence?.isAwaited === false && !isBulkFlow(caller)
+    const isRefresh = presence?.isAwaited === false && !isBulkFlow(caller)
     let flow = caller
-    if (party !== undefined && call.presence?.isUrgent) flow = this.#get(party.name, 'urgent', now, party)
+    if (party !== undefined && presence?.isUrgent) flow = this.#get(party.name, 'urgent', now, party)
     else if (party !== undefined && isRefresh) flow = this.#get(party.name, 'refresh', now)
-    const entered = { flow, party, charged: 0 }
+    const priority = call.priority === 'interactive' && isBulkFlow(flow) ? 'bulk' : call.priority
+    const entered = { call, priority, endpoint, presence, flow, party, charged: 0 }
     this.#count(entered, 1, now)
     return entered
   }
 
   /** Moves a queued call that is urgent now: also a refresh, when the stored response is too old. */
-  makeUrgent(call: FlowCall, now: number): void {
+  makeUrgent(call: EnteredCall, now: number): void {
     const { party } = call
     if (party === undefined) return
     this.#count(call, -1, now)
@@ -90,7 +96,7 @@ export class Flows {
   }
 
   /** Charges the usual node time of a call that gets a slot, so that calls that start together are of several flows. */
-  start(call: FlowCall, usualTime: number): void {
+  start(call: EnteredCall, usualTime: number): void {
     const { party, served } = call.flow
     party.virtualTime = Math.max(party.virtualTime, served)
     this.#virtualTime = Math.max(this.#virtualTime, party.served)
@@ -98,17 +104,17 @@ export class Flows {
   }
 
   /** Charges the usual node time of a call that gets no slot: a client that comes again at once always has a call waiting. */
-  reject({ flow }: FlowCall, usualTime: number): void {
+  reject({ flow }: EnteredCall, usualTime: number): void {
     if (flow.kind === 'client') flow.recent += usualTime
   }
 
   /** `nodeTime`: how long the call had a slot. */
-  leave(call: FlowCall, nodeTime: number, now: number): void {
+  leave(call: EnteredCall, nodeTime: number, now: number): void {
     charge(call, nodeTime - call.charged)
     this.#count(call, -1, now)
   }
 
-  #count({ flow }: FlowCall, calls: number, now: number): void {
+  #count({ flow }: EnteredCall, calls: number, now: number): void {
     for (const each of flow.party === flow ? [flow] : [flow, flow.party]) {
       each.calls += calls
       each.idleSince = now
@@ -160,7 +166,7 @@ function rankOf({ recent }: Flow): number {
   return recent >= BURST_MS ? 2 : Math.sign(recent)
 }
 
-function charge(call: FlowCall, ms: number): void {
+function charge(call: EnteredCall, ms: number): void {
   const { flow } = call
   const { party } = flow
   call.charged += ms

@@ -1,21 +1,13 @@
 /** What the parts of a limiter share: the calls that have entered, and the state of the node. */
-import type { NodeCall } from '../core/node-call.ts'
 import type { CallBudget } from './call-budget.ts'
 import type { CallTimes } from './call-times.ts'
-import type { Flow, FlowCall, Flows } from './flows.ts'
+import type { EnteredCall, Flows } from './flows.ts'
 import type { Rejection } from './node-response.ts'
 import type { NodeLimits } from './options.ts'
-import type { CallQueue, Queueable } from './queue.ts'
+import type { CallQueue } from './queue.ts'
 import type { Slots } from './slots.ts'
 
 export type Acquisition = { readonly ok: true } | Rejection
-
-/** A call that waits for a slot or has one. `priority`: `bulk` for reads of a flow that is bulk. */
-export interface EnteredCall extends FlowCall, Queueable, Pick<NodeCall, 'endpoint'> {
-  readonly call: Pick<NodeCall, 'flow'>
-  flow: Flow
-  readonly presence: NodeCall['presence'] | undefined
-}
 
 export interface QueuedCall extends EnteredCall {
   /** Monotonic milliseconds. */

@@ -4,19 +4,16 @@
  * number of calls per minute has a budget: then a call also needs a permit.
  */
 import { removeFrom } from '../core/in-flight.ts'
-import type { NodeCall, SharedSlots } from '../core/node-call.ts'
+import type { SharedSlots } from '../core/node-call.ts'
 import type { Deadline } from '../core/timing.ts'
 import { Admission } from './admission.ts'
 import { CallTimes, RESERVED_TIMES } from './call-times.ts'
 import type { HealthSignal } from './failure/evidence.ts'
-import { Flows, isBulkFlow } from './flows.ts'
-import type { Acquisition, EnteredCall, LimiterOptions, LimiterParts, QueuedCall } from './limiter-parts.ts'
+import { type EnteredCall, Flows, isBulkFlow, type LimitedCall } from './flows.ts'
+import type { Acquisition, LimiterOptions, LimiterParts, QueuedCall } from './limiter-parts.ts'
 import type { Rejection } from './node-response.ts'
 import { CallQueue, PRIORITIES } from './queue.ts'
 import { Slots } from './slots.ts'
-
-/** The properties of a call that the limiter uses. */
-export type LimitedCall = Pick<NodeCall, 'priority' | 'caller' | 'flow' | 'endpoint' | 'presence'>
 
 const ADMITTED = { ok: true } as const
 
@@ -48,7 +45,9 @@ export class ConcurrencyLimiter {
 
   /** Returns a slot for the call, or a rejection; a promise while the call is queued. */
   acquire(call: LimitedCall, deadline: Deadline): Acquisition | Promise<Acquisition> {
-    const entered = this.#enter(call)
+    const { flows, clock } = this.#parts
+    const entered = flows.enter(call, clock())
+    this.#entered.push(entered)
     const decision = this.admission.decide(entered, deadline)
     if (decision === 'start') {
       this.#take(entered)
@@ -72,16 +71,6 @@ export class ConcurrencyLimiter {
     return rejection
   }
 
-  #enter(call: LimitedCall): EnteredCall {
-    const { flows, clock } = this.#parts
-    const flowCall = flows.enter(call, clock())
-    const { endpoint, presence } = call
-    const priority = call.priority === 'interactive' && isBulkFlow(flowCall.flow) ? 'bulk' : call.priority
-    const entered = Object.assign(flowCall, { call, priority, endpoint, presence })
-    this.#entered.push(entered)
-    return entered
-  }
-
   #leave(entered: EnteredCall, nodeTime: number): void {
     const { flows, queue, clock } = this.#parts
     removeFrom(this.#entered, entered)
@@ -99,7 +88,8 @@ export class ConcurrencyLimiter {
     // The times of a late call were recorded when it ended at the edge; a node that hung answers it whenever it goes on.
     if (!slots.late.has(call)) this.#record(call, start, end)
     else if (end === 'success') slots.limit.recordAnswer(call.endpoint)
-    slots.release(call)
+    slots.late.delete(call)
+    slots.taken -= 1
     const entered = this.#entered.find((each) => each.call === call)
     if (entered !== undefined) {
       this.admission.bulk.release(entered)

@@ -39,11 +39,6 @@ export class Slots {
     return Math.min(this.limit.value, this.shared?.expected ?? Number.POSITIVE_INFINITY)
   }
 
-  release(call: object): void {
-    this.late.delete(call)
-    this.taken -= 1
-  }
-
   /** Returns how many slots this replica would use. `queued`: the calls that further slots would start. */
   demandWith(queued: number): number {
     return Math.max(this.taken, Math.min(this.taken + queued, this.#max))

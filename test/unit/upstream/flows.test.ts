@@ -5,9 +5,10 @@ import t from 'tap'
 import { SharedPresence } from '../../../src/cache/shared-presence.ts'
 import { PAUSE_MS } from '../../../src/core/node-call.ts'
 import { Presence } from '../../../src/core/presence.ts'
-import { type Flow, Flows, isBulkFlow } from '../../../src/upstream/flows.ts'
-import type { LimitedCall } from '../../../src/upstream/limiter.ts'
+import { type Flow, Flows, isBulkFlow, type LimitedCall } from '../../../src/upstream/flows.ts'
 import { Agenda, type Arrival, createLimiter, deadlineIn, flowOf, run, settled, spread } from './limiter-simulation.ts'
+
+const CALL = { priority: 'interactive', caller: 'ann', endpoint: 'GET /agents' } as const
 
 interface Client {
   readonly name: string
@@ -122,7 +123,7 @@ t.test('flows without calls are forgotten', (t) => {
   const flows = new Flows()
   const seen = new Set<Flow>()
   for (let now = 0; now < 10 * PAUSE_MS; now += PAUSE_MS) {
-    const call = flows.enter({ caller: 'ann', flow: flowOf('ann 1') }, now)
+    const call = flows.enter({ ...CALL, flow: flowOf('ann 1') }, now)
     seen.add(call.flow)
     flows.leave(call, 5_000, now)
   }
@@ -162,7 +163,7 @@ t.test('refreshes that no client awaits do not make their connection bulk', (t) 
   const presence = new SharedPresence()
   presence.pin()
   const enter = (isRefresh: boolean, at: number) => {
-    return flows.enter({ caller: 'ann', flow: flowOf('ann 1 1'), ...(isRefresh && { presence }) }, at)
+    return flows.enter({ ...CALL, flow: flowOf('ann 1 1'), ...(isRefresh && { presence }) }, at)
   }
   for (let at = 0; at < 20; at += 1) flows.leave(enter(true, 500 * at), 1_000, 500 * at)
   t.notOk(isBulkFlow(enter(true, 10_000).flow))

@@ -1,7 +1,7 @@
 /** Bulk calls are rejected after half of their timeout also while no call of the node ends, so that nothing moves the queue. */
 import { mock } from 'node:test'
 import t from 'tap'
-import type { LimitedCall } from '../../../src/upstream/limiter.ts'
+import type { LimitedCall } from '../../../src/upstream/flows.ts'
 import { Agenda, clientCall, createLimiter, deadlineIn, settled } from './limiter-simulation.ts'
 
 const TIMEOUT_MS = 20_000

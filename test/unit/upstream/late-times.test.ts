@@ -1,6 +1,6 @@
 /** A node that hung answers late calls when it goes on. The time until then is not the time that its calls take. */
 import t from 'tap'
-import type { LimitedCall } from '../../../src/upstream/limiter.ts'
+import type { LimitedCall } from '../../../src/upstream/flows.ts'
 import { Agenda, createLimiter, deadlineIn } from './limiter-simulation.ts'
 
 const call = (endpoint: string): LimitedCall => ({ priority: 'interactive', caller: 'ann', endpoint })

@@ -4,7 +4,7 @@
  */
 import { mock } from 'node:test'
 import { CallLimit } from '../../../src/upstream/call-limit.ts'
-import type { LimitedCall } from '../../../src/upstream/limiter.ts'
+import type { LimitedCall } from '../../../src/upstream/flows.ts'
 import { Agenda, createLimiter, deadlineIn, settled } from './limiter-simulation.ts'
 
 /** `steady`: each call needs the time of its endpoint. The others differ from it in one respect. */

@@ -1,7 +1,8 @@
 /** Simulates a limiter with a virtual clock: arrivals, calls of known duration, deadlines. No real time passes. */
 import type { ClientFlow } from '../../../src/core/node-call.ts'
 import type { Deadline } from '../../../src/core/timing.ts'
-import { ConcurrencyLimiter, type LimitedCall } from '../../../src/upstream/limiter.ts'
+import type { LimitedCall } from '../../../src/upstream/flows.ts'
+import { ConcurrencyLimiter } from '../../../src/upstream/limiter.ts'
 import type { Acquisition } from '../../../src/upstream/limiter-parts.ts'
 
 export interface Arrival extends Partial<LimitedCall> {

@@ -5,7 +5,7 @@
 import t from 'tap'
 import { createInterpreters } from '../../../packages/simulator/src/interpreters.ts'
 import { Presence } from '../../../src/core/presence.ts'
-import type { LimitedCall } from '../../../src/upstream/limiter.ts'
+import type { LimitedCall } from '../../../src/upstream/flows.ts'
 import { Agenda, clientCall, createLimiter, deadlineIn, settled } from './limiter-simulation.ts'
 
 interface Crowd {

@@ -3,7 +3,8 @@
 import t from 'tap'
 import { SharedPresence } from '../../../src/cache/shared-presence.ts'
 import { Presence } from '../../../src/core/presence.ts'
-import type { ConcurrencyLimiter, LimitedCall } from '../../../src/upstream/limiter.ts'
+import type { LimitedCall } from '../../../src/upstream/flows.ts'
+import type { ConcurrencyLimiter } from '../../../src/upstream/limiter.ts'
 import { Agenda, createLimiter, deadlineIn, flowOf, settled } from './limiter-simulation.ts'
 
 interface Rig {
