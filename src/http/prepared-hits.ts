@@ -181,6 +181,8 @@ function isPlainRead({ method, headers }: IncomingMessage): boolean {
     headers['wazuh-app-version'] === undefined &&
     headers['content-type'] === undefined &&
     headers['content-encoding'] === undefined &&
+    // Node closes the connection after the response to it.
+    headers.expect === undefined &&
     !hasBody(headers)
   )
 }

@@ -89,6 +89,7 @@ t.test('head and body equal those of a hit that is not repeated', async (t) => {
     'none to HEAD': { method: 'HEAD' },
     '304': { headers: [`If-None-Match: ${etag}`] },
     'on a connection that closes': { headers: ['Connection: close'] },
+    'to Expect': { headers: ['Expect: 100-continue'] },
     'to HTTP/1.0': { version: '1.0' },
     'to HTTP/1.0 that stays': { version: '1.0', headers: ['Connection: keep-alive'] },
   }
@@ -101,6 +102,13 @@ t.test('head and body equal those of a hit that is not repeated', async (t) => {
       t.equal(other.ended, one.ended, 'and the connection stays open or closes as with Node')
     }
   }
+})
+
+t.test('a client whose connection closes because it sent Expect closes no other connection', async (t) => {
+  const { port } = await startServer(t, repeating(handle))
+  for (const headers of [[], ['Expect: 100-continue']]) await exchange(port, [get({ headers })])
+  const { text } = await exchange(port, [get(), get({ headers: ['Connection: close'] })])
+  t.match(text, /^Connection: keep-alive/m)
 })
 
 /** Ignores the order of headers, which has no meaning (RFC 9110 section 5.3). */
