@@ -9,14 +9,16 @@ const RETRY_INTERVAL_MS = 250
 /** The folder allows no lock, for example if the file is the mount point; or it is missing, which `open` reports. */
 const NOT_LOCKABLE: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOENT'])
 
-export type FileLock = NonNullable<Awaited<ReturnType<typeof lockAuditFile>>>
+export interface FileLock {
+  release(): Promise<void>
+}
 
 /**
  * Locks a file by the folder `<file>.lock`. Waits until the lock of a killed process has expired, and rejects if another
  * process still holds it then. Resolves to undefined if the folder of the file is not writable, or the file is a device
  * such as /dev/stdout. `onLost`: called if the lock was removed or could not be renewed.
  */
-export async function lockAuditFile(file: string, onLost: () => void) {
+export async function lockAuditFile(file: string, onLost: () => void): Promise<FileLock | undefined> {
   const stats = await stat(file).catch(() => undefined)
   if (stats !== undefined && !stats.isFile()) return undefined
   const { lock } = await import('proper-lockfile')

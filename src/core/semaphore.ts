@@ -1,3 +1,9 @@
+/** A wait for a slot. `leave`: to be called if the slot is no longer wanted, also if it was taken at the same moment. */
+interface SlotWait {
+  readonly taken: Promise<undefined>
+  leave(): void
+}
+
 /** Limits work at once. What is beyond the limit waits in lanes: the first lane first, each in the order of arrival. */
 export class Semaphore {
   readonly #limit: () => number
@@ -25,7 +31,7 @@ export class Semaphore {
   }
 
   /** Takes a slot. Returns `undefined` if one is free. The caller must release the slot. */
-  take(lane = 0) {
+  take(lane = 0): SlotWait | undefined {
     if (this.isFree) {
       this.#taken += 1
       return undefined
@@ -36,8 +42,7 @@ export class Semaphore {
       start = () => resolve(undefined)
     })
     queue.push(start)
-    /** To be called if the slot is no longer wanted, also if it was taken at the same moment. */
-    const leave = (): void => {
+    const leave = () => {
       const at = queue.indexOf(start)
       if (at >= 0) queue.splice(at, 1)
       else this.release()

@@ -2,7 +2,7 @@
 
 import { Type } from 'typebox'
 import type { SettingDigests } from '../core/settings.ts'
-import { text } from './replica-report.ts'
+import { type Exchanged, text } from './replica-report.ts'
 import { REPORT_INTERVAL_MS } from './replicas.ts'
 import { validatorOf } from './validation.ts'
 
@@ -12,7 +12,9 @@ export interface SettingDifference {
   readonly replicas: readonly string[]
 }
 
-export type SettingsComparison = ReturnType<typeof compareSettings>
+export interface SettingsComparison extends Exchanged {
+  differences(): readonly SettingDifference[]
+}
 
 /** Reports with a difference: a change reaches the files of all replicas one after another. */
 const MIN_REPORTS_OF_DIFFERENCE = 5
@@ -25,13 +27,17 @@ const isSettingsReport = validatorOf(
  * Notices that another replica was given other settings, users or keys, by the digests in the reports of replicas.
  * `interval`: milliseconds between two reports.
  */
-export function compareSettings(replica: string, digests: () => SettingDigests, interval: number = REPORT_INTERVAL_MS) {
+export function compareSettings(
+  replica: string,
+  digests: () => SettingDigests,
+  interval: number = REPORT_INTERVAL_MS,
+): SettingsComparison {
   const minAge = MIN_REPORTS_OF_DIFFERENCE * interval
   /** Setting → since when it differs, and where. */
   let found = new Map<string, SettingDifference & { readonly since: number }>()
   return {
     report: () => ({ replica, digests: digests() }),
-    offer: (reports: readonly unknown[] | undefined): void => {
+    offer: (reports) => {
       const own = digests()
       const others = (reports ?? []).filter(isSettingsReport)
       const at = performance.now()
@@ -45,7 +51,6 @@ export function compareSettings(replica: string, digests: () => SettingDigests, 
       }
       found = next
     },
-    differences: (): readonly SettingDifference[] =>
-      [...found.values()].filter(({ since }) => performance.now() - since >= minAge),
+    differences: () => [...found.values()].filter(({ since }) => performance.now() - since >= minAge),
   }
 }

@@ -66,9 +66,9 @@ export function createTransport(initial: TransportOptions) {
     else closeClient()
     return result
   }
+  const send: Send = (call) => (call.connection === 'new' ? sendOnNew(call) : sendOnce(connections.pool, call, options))
   return {
-    send: (call: UpstreamCall) =>
-      call.connection === 'new' ? sendOnNew(call) : sendOnce(connections.pool, call, options),
+    send,
     /** Uses these options for new connections and calls. Connections with a call in flight finish it. */
     reconfigure: (changes: TransportChanges): void => {
       const previous = connections

@@ -34,11 +34,13 @@ export function createEntryCodec(encryptionKey?: Buffer) {
   const format = encryptionKey === undefined ? plain : encrypted(encryptionKey)
   return {
     /** Returns bytes that `decode` accepts under the same name only. `head` is serialised as JSON. A promise: a long body. */
-    encode: (name: string, head: unknown, body: Buffer) => runTask(encode(format, name, head, body)),
+    encode: (name: string, head: unknown, body: Buffer): Buffer | Promise<Buffer> =>
+      runTask(encode(format, name, head, body)),
     /** Returns head and body; undefined for anything that `encode` did not write. A promise: long bytes. */
-    decode: (name: string, bytes: Buffer) => runTask(decode(format, name, bytes)),
+    decode: (name: string, bytes: Buffer): DecodedEntry | undefined | Promise<DecodedEntry | undefined> =>
+      runTask(decode(format, name, bytes)),
     /** The same for a head without a body. */
-    encodeHead: (name: string, head: unknown) => runAtOnce(encode(format, name, head, NO_BODY)),
+    encodeHead: (name: string, head: unknown): Buffer => runAtOnce(encode(format, name, head, NO_BODY)),
     decodeHead: (name: string, bytes: Buffer): unknown => runAtOnce(decode(format, name, bytes))?.head,
   }
 }

@@ -66,7 +66,7 @@ export function createExporter({ collector, log, maxPending, delay }: ExporterOp
     forceFlush: () => batches.forceFlush(),
     shutdown: () => batches.shutdown(),
   }
-  /** `sent`: spans that the collector accepted. `dropped`: those that it did not, or that exceeded `maxPending`. */
+  /** `sent`: spans that the collector accepted. `dropped`: spans that it did not accept, or that exceeded `maxPending`. */
   const counts = () => ({ sent, dropped: drops.count() })
   return { processor, counts }
 }
