@@ -7,8 +7,8 @@
  *
  *   reads:   readThrough – outside of everything that calls nodes, so that a hit costs the nodes nothing
  *   writes:  refuseWrites – while nodes of two layouts run side by side, and during a read-only trial
- *            writeLock   – of records with a name to lock: one write at a time, over all replicas; outside of the fences, so that a write
- *                          that waits blocks no reads, and is never sent if its client disconnects
+ *            writeLock   – if the record has one: one write at a time for a name, over all replicas; outside of the fences, so
+ *                          that a write that waits blocks no reads, and is never sent if its client disconnects
  *            invalidate  – fences the touched tags before a node can act, invalidates them before the response is sent
  *            endTokens   – within the fence: the edge refuses the tokens that the write has ended
  *

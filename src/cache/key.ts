@@ -174,7 +174,10 @@ function lengthPrefixed(fields: readonly string[]): string {
 /** What `/cache` shows after the path of a snapshot. No node has such a name. */
 export const SNAPSHOT_MARK = '#*'
 
-/** Returns the path with its query as `/cache` shows it, from the name of the endpoint; after `#` the node whose part of a joined response it is. */
+/**
+ * Returns path and query as `/cache` shows them; after `#` the node whose part of a joined response it is. `name`: of the
+ * endpoint.
+ */
 function urlOf(name: string, { params, query, node, isSnapshot }: CanonicalRequest): string {
   const values = new Map(params)
   const filled = name.replaceAll(/:([^/]+)/g, (_, param: string) => encode(values.get(param) ?? ''))

@@ -20,7 +20,7 @@ interface InjectedMember {
   readonly value: string
 }
 
-/** Members that are added to each row, `first` in front of those of the row and `last` behind. Existing members are not changed. */
+/** Members that are added to each row: `first` in front of those that it has, `last` behind. Those are not changed. */
 export interface InjectedMembers {
   readonly first?: InjectedMember
   readonly last?: InjectedMember

@@ -25,7 +25,7 @@ export interface SortKeyReader {
 const NO_KEYS: SortKeys = []
 const byDefault = new WeakMap<Source, SortKeyReader>()
 
-/** Returns the reader for the default sort of a source, which is made once. */
+/** Returns the reader for the default sort of a source. It keeps nothing between rows, so all merges share it. */
 export function defaultSortKeyReader(source: Source): SortKeyReader {
   const reader = byDefault.get(source) ?? createSortKeyReader(parseSorting(undefined, source, []), source)
   byDefault.set(source, reader)

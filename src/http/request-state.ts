@@ -29,19 +29,22 @@ declare module 'node:http' {
 /** What a trace needs of a request. */
 type TracedRequest = Pick<IncomingMessage, 'method' | 'headers' | 'httpVersion' | 'socket'>
 
-const IDS_AT_ONCE = 64
-/** Of the next requests. */
-let ids: string[] = []
+const IDS_PER_BATCH = 64
+/** The ids of the next requests. */
+let nextIds: string[] = []
 
-/** Makes ids together: one that is made alone is a tree of its parts, and would stay one in the ring of the last requests. */
-function makeIds(): string {
-  const text = Array.from({ length: IDS_AT_ONCE }, () => randomUUID()).join('')
-  ids = text.match(/.{36}/g) ?? []
-  return ids.pop() ?? ''
+/**
+ * Makes the ids of the next requests, and returns the first one. V8 represents an id that is made alone as a tree of its parts,
+ * which would stay in memory with the ring of the last requests. Ids that are parts of one text are no trees.
+ */
+function firstOfNewIds(): string {
+  const text = Array.from({ length: IDS_PER_BATCH }, () => randomUUID()).join('')
+  nextIds = text.match(/.{36}/g) ?? []
+  return nextIds.pop() ?? ''
 }
 
 export class RequestState {
-  readonly id = ids.pop() ?? makeIds()
+  readonly id = nextIds.pop() ?? firstOfNewIds()
   /** Monotonic milliseconds. */
   readonly startedAt = performance.now()
   /** The address of the client behind trusted proxies, in canonical form. */

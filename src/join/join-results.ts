@@ -88,8 +88,8 @@ const NO_SUCH_GROUP = 1710
 
 /**
  * Each node would claim to have restarted all members of a group, also those of other nodes, so each owner gets the ids
- * of the members that report to it. Throws 1750 for a group that has no members or does not exist, as the manager does when it
- * distributes; otherwise its master answers 1000.
+ * of the members that report to it. Throws 1750 for a group that has no members or does not exist, as the manager does
+ * when it distributes; otherwise its master answers 1000.
  */
 async function restartGroup(ports: JoinWritesPorts, request: EdgeWrite): Promise<EdgeResponse> {
   const found = await ports.owners.groupMembers(request.params.group_id ?? '', request)

@@ -89,8 +89,8 @@ export function endDuringStart(request: Promise<unknown>): () => void {
 }
 
 /**
- * Reloads at each SIGHUP from now on. Returns the function to call when the edge listens: a signal of before is obeyed then.
- * Without a listener, the signal would end the process.
+ * Reloads at each SIGHUP. Without a listener, the signal would end the process. Returns the function to call when the edge
+ * listens: the edge reloads then if a signal came before.
  */
 export function reloadOnSignal(): (edge: Edge) => void {
   let started: Edge | undefined

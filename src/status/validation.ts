@@ -9,8 +9,8 @@ interface Validator {
   errors?: ErrorObject[] | null
 }
 
-// The schemas are constants of this room. `test/unit/admin/schemas.test.ts` checks them. To optimize the code of a function takes
-// longer than to write it, and requests wait meanwhile.
+// The schemas are constants of this room and of the console. `test/unit/admin/schemas.test.ts` checks them. To optimize the code
+// of a function takes longer than to write it, and requests wait meanwhile.
 const constant: Options = { meta: false, validateSchema: false, addUsedSchema: false, code: { optimize: false } }
 
 const compileStrictly = createCompiler(constant)

@@ -35,7 +35,7 @@ const components: Json = {
       properties: {
         data: {
           type: 'object',
-          description: 'Most operations return affected items; the others another object.',
+          description: 'Most operations return affected items. The others return an object with other members.',
           properties: {
             affected_items: { type: 'array' },
             total_affected_items: { type: 'integer' },

@@ -17,7 +17,7 @@ export async function freePort(): Promise<number> {
     const port = randomPort()
     const marked = await mark(port)
     if (marked === undefined) continue
-    // Only now: the trial itself takes the port for a moment, and its server could be about to start again.
+    // A trial takes the port for a moment, so ports with the mark of another server are not tried: it may start just then.
     if (await isFree(port)) return port
     marked.close()
   }

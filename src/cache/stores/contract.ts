@@ -51,7 +51,7 @@ export interface SharedLock {
   readonly key: string
   readonly token: string
   readonly name: string
-  /** The key in Redis that scripts may use together with the lock. Undefined: the lock is released by itself. */
+  /** The key of the entry in Redis, if the script that stores it may release the lock: both are in one slot. */
   readonly entry: string | undefined
   /** To be called when the script has released it. */
   end(): void

@@ -12,7 +12,10 @@ interface EpochRead {
 
 /** Tags whose epochs are known, at least. */
 const MIN_KNOWN_TAGS = 200_000
-/** Bytes of the local tier for each known tag: an entry has about 1 KiB or more, and a tag that often no other entry has. */
+/**
+ * Bytes of the local tier for each known tag: an entry has about 1 KiB or more, and two tags that no other entry has, the one
+ * of its key and often a second one.
+ */
 const LOCAL_BYTES_PER_TAG = 512
 
 /**

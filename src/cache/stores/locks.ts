@@ -43,7 +43,7 @@ const AWAITED = 'awaited '
 const UNSHARED: Lock = { held: true, release: async () => {} }
 
 interface FetchLockOptions {
-  /** The key of the entry in Redis, in the slot of the lock: a script may use both. `isMissing` shows whether it is absent. */
+  /** The key of the entry in Redis, in the slot of the lock. `isMissing` shows whether it is absent. */
   readonly entry?: string | undefined
   /** As of `acquireFetchLock`. */
   readonly presence?: ClientPresence | undefined

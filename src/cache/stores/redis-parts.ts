@@ -14,8 +14,8 @@ export interface RedisValuesOptions {
 }
 
 /**
- * KEYS: a value, and the lock to be released, if any. ARGV: bytes, milliseconds; of an entry channel and message to be published,
- * then token, channel and name of its lock.
+ * KEYS: a value, and the lock to be released, if any. ARGV: bytes, milliseconds; of an entry also the channel and message to be
+ * published, then token, channel and name of its lock.
  */
 const WRITE_VALUE = scriptWithinMemory(
   RELEASE,
@@ -26,7 +26,7 @@ if KEYS[2] then release(KEYS[2], unpack(ARGV, 5)) end
 return 1`,
 )
 
-/** An entry, of which the other replicas receive the key. `lock`: is released in the step that stores it, if it can. */
+/** The other replicas receive the key of the entry. `lock`: the script that stores the entry releases it, if both are in one slot. */
 interface WrittenEntry {
   readonly key: string
   readonly lock?: SharedLock | undefined

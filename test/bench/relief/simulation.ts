@@ -175,7 +175,7 @@ const search = (text: string, at: number) =>
   target(at % 2 === 0 ? 'GET /agents' : 'GET /manager/logs', {}, { limit: '20', search: text })
 const SEARCHES = Array.from({ length: 1000 }, (_, at) => search(String(at), at))
 const BULK_PATHS = new Set([...BULK, ...SEARCHES].map(({ path }) => path))
-/** The part of the reads of a person that are that person's searches. */
+/** The share of searches, which differ from person to person, in the reads of a person. */
 const SEARCH_SHARE = 0.03
 
 export interface Crowd {

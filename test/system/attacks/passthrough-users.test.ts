@@ -149,7 +149,7 @@ t.test('two users with different rights and one without any, behind two replicas
     }
     const scopesOf = async (user: User) => [...new Set((await rows(user)).items.map(({ scope }) => scope))]
     t.ok((await scopesOf('ann')).length >= 3, 'with cache:read, those of all')
-    // The refusals that nil got are responses to it.
+    // The refusals that nil got are stored for nil alone.
     const [own, bobs] = [await scopesOf('nil'), await scopesOf('bob')]
     t.match([own.length, bobs.length], [1, 1])
     t.not(own[0], bobs[0])
