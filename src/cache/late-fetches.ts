@@ -3,7 +3,7 @@
  * stored responses are served stale instead of waiting for a call that most likely fails. A node may also be slow only:
  * its calls go on, and the first response ends this.
  */
-import { removeFrom } from '../core/in-flight.ts'
+import { removeFrom } from '../core/in-flight-list.ts'
 import type { Lookup } from '../core/stored-response.ts'
 
 interface NodeFetches {

@@ -4,7 +4,7 @@ import { AbandonedError } from '../core/presence.ts'
 import type { RequestClient } from '../core/request.ts'
 import { withTimeout } from '../core/timing.ts'
 import { waitForTurn } from '../core/turns.ts'
-import { InFlight } from './in-flight.ts'
+import { InFlightMap } from './in-flight-map.ts'
 import { SharedPresence } from './shared-presence.ts'
 
 /** What a caller does with the result until it waits again. Thousands of callers may share one result. */
@@ -30,7 +30,7 @@ export interface Shared<T> {
 
 export class SingleFlight<T> {
   readonly #isOfStarter: (error: unknown) => boolean
-  readonly #flights = new InFlight<Flight<T>>()
+  readonly #flights = new InFlightMap<Flight<T>>()
   /** For `joinNext`: the flights that start when the one under way has ended. */
   readonly #waiting = new Map<string, Flight<T>>()
 

@@ -12,7 +12,7 @@ import type { Caller } from '../core/request.ts'
 import type { EdgeResponse, EnvelopeResponse, StoredOrigin } from '../core/response.ts'
 import { TurnQueue } from '../core/turn-queue.ts'
 import { hasBody } from '../listener/framing.ts'
-import { headOf, sendAgain, type WrittenHead } from '../listener/node-internals.ts'
+import { headOf, sendWithHead, type WrittenHead } from '../listener/node-internals.ts'
 import { commonHeaders } from '../representation/headers.ts'
 import { preferencesOf, representCached } from '../representation/represent.ts'
 import { missingPermission } from './admit.ts'
@@ -149,15 +149,15 @@ export class PreparedHits {
     const preferences = preferencesOf(headers, hit.url.flags)
     const representation = representCached(response, response.origin, preferences)
     if (representation instanceof Promise || !authenticator?.countHit(caller)) return false
-    const { status, headers: own, bytes } = representation
+    const { status, headers: responseHeaders, bytes } = representation
     const { method = '' } = request
     const body = method === 'HEAD' ? undefined : bytes
     // Otherwise the head depends on the connection too.
     const staysOpen = to.shouldKeepAlive && !to.hasHeader('connection')
-    if (staysOpen && hit.last?.headers === own) sendAgain(to, hit.last.head, state.id, body)
+    if (staysOpen && hit.last?.headers === responseHeaders) sendWithHead(to, hit.last.head, state.id, body)
     else {
-      to.writeHead(status, [...commonHeaders(state.id), ...own])
-      if (staysOpen) hit.last = { headers: own, head: headOf(to, state.id) }
+      to.writeHead(status, [...commonHeaders(state.id), ...responseHeaders])
+      if (staysOpen) hit.last = { headers: responseHeaders, head: headOf(to, state.id) }
       to.end(body)
     }
     this.#options.observe?.(eventOfHit({ method, state }, hit.names, caller.name, response, representation))

@@ -47,10 +47,10 @@ export function headOf(response: ServerResponse, id: string): WrittenHead {
 }
 
 /**
- * Sends the head of an earlier response with another id: Node would check and join the same headers again. A short body is
- * in the same text: Node would pass head, body and end to the kernel as three pieces.
+ * Sends a response with the head of an earlier one and another id: Node would check and join the same headers again. A short
+ * body is in the same text: Node would pass head, body and end to the kernel as three pieces.
  */
-export function sendAgain(response: ServerResponse, [before, after]: WrittenHead, id: string, body?: Buffer): void {
+export function sendWithHead(response: ServerResponse, [before, after]: WrittenHead, id: string, body?: Buffer): void {
   const isShort = body !== undefined && body.length <= MAX_TEXT_BYTES
   ;(response as WithHead)._header = before + id + after + (isShort ? body.toString('latin1') : '')
   response.end(isShort ? undefined : body)

@@ -3,7 +3,7 @@
  * slot of the node, which replicas share, and below the limit of this replica (`slots.ts`). A node that answers a limited
  * number of calls per minute has a budget: then a call also needs a permit.
  */
-import { removeFrom } from '../core/in-flight.ts'
+import { removeFrom } from '../core/in-flight-list.ts'
 import type { SharedSlots } from '../core/node-call.ts'
 import type { Deadline } from '../core/timing.ts'
 import { Admission } from './admission.ts'

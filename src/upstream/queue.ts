@@ -3,7 +3,7 @@
  * goes first, and then its flow (`flows.ts`), and each flow's calls are in order of arrival. Calls that no connected client
  * awaits come behind all others.
  */
-import { removeFrom } from '../core/in-flight.ts'
+import { removeFrom } from '../core/in-flight-list.ts'
 import type { NodeCall } from '../core/node-call.ts'
 import { comesBefore, type Flow } from './flows.ts'
 

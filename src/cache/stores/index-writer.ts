@@ -3,7 +3,7 @@
 import { redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
 import { NOW, script } from '../../replicas/scripts.ts'
-import { InFlight } from '../in-flight.ts'
+import { InFlightMap } from '../in-flight-map.ts'
 
 /**
  * Adds rows and removes up to 128 that have expired. KEYS (of one group): keys by expiry, rows, hits. ARGV: key, row, and
@@ -52,7 +52,7 @@ interface RowsBatch {
 export class IndexWriter {
   readonly #replica: RedisReplica
   /** The batches to which rows of this turn are added, by group. */
-  readonly #unsent = new InFlight<RowsBatch>()
+  readonly #unsent = new InFlightMap<RowsBatch>()
 
   constructor(replica: RedisReplica) {
     this.#replica = replica

@@ -1,5 +1,5 @@
 import type { Tag } from '../../contracts/endpoint.ts'
-import { removeFrom } from '../../core/in-flight.ts'
+import { removeFrom } from '../../core/in-flight-list.ts'
 import { growingLru } from '../../core/recently-used.ts'
 import type { TagEpochs } from '../../core/stored-response.ts'
 import { keyTag, MAX_EVICTIONS, withKeyEpoch } from './epochs.ts'

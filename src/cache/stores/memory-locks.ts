@@ -1,11 +1,11 @@
 /** Locks of a single process. */
 import type { ClientPresence } from '../../core/presence.ts'
-import { InFlight } from '../in-flight.ts'
+import { InFlightMap } from '../in-flight-map.ts'
 import { onInteractive } from '../shared-presence.ts'
 import type { Lock } from './contract.ts'
 
 export class MemoryLocks {
-  readonly #held = new InFlight<{ readonly settled: Promise<void>; readonly presence: ClientPresence | undefined }>()
+  readonly #held = new InFlightMap<{ readonly settled: Promise<void>; readonly presence: ClientPresence | undefined }>()
 
   acquire(name: string, presence?: ClientPresence): Lock {
     const held = this.#held.get(name)

@@ -6,7 +6,7 @@ import { STORED_FIELDS, StoredForms, type StoredKind, type StoredTimes } from '.
 import { isObject, isStringArray, ownField } from '../../core/values.ts'
 import { type OnStoreEvent, redisKeys } from '../../replicas/options.ts'
 import { script } from '../../replicas/scripts.ts'
-import { InFlight } from '../in-flight.ts'
+import { InFlightMap } from '../in-flight-map.ts'
 import type { BytesKey, SharedLock } from './contract.ts'
 import type { DecodedEntry } from './entry-codec.ts'
 import { areEqual, type LocalEntry, storageLifetime } from './local-entries.ts'
@@ -38,7 +38,7 @@ export class RedisEntries {
   /** The generation of the last entry: entries of the same one share the text, which takes 100 bytes in each of them. */
   #generation = ''
   /** The newest entry of each key that is being written. */
-  readonly #written = new InFlight<LocalEntry>()
+  readonly #written = new InFlightMap<LocalEntry>()
 
   constructor(options: RedisValuesOptions) {
     this.#options = options

@@ -3,7 +3,7 @@
 import type { Tag } from '../../contracts/endpoint.ts'
 import type { Lookup } from '../../core/stored-response.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
-import { InFlight } from '../in-flight.ts'
+import { InFlightMap } from '../in-flight-map.ts'
 import type { EpochReader } from './epoch-reader.ts'
 import { type LocalEntry, lookupAt } from './local-entries.ts'
 import type { RedisEntries } from './redis-entries.ts'
@@ -23,7 +23,7 @@ interface TierLookup {
 export class RedisLookups {
   readonly #options: RedisLookupsOptions
   /** Those that have arrived in this turn. */
-  readonly #unsent = new InFlight<Promise<TierLookup>>()
+  readonly #unsent = new InFlightMap<Promise<TierLookup>>()
 
   constructor(options: RedisLookupsOptions) {
     this.#options = options

@@ -1,5 +1,5 @@
 /** Notices that a node which owes responses answers nothing. */
-import { removeFrom } from '../../core/in-flight.ts'
+import { removeFrom } from '../../core/in-flight-list.ts'
 import type { NodeCall } from '../../core/node-call.ts'
 import type { ClusterSettings } from '../options.ts'
 import type { ProbeOutcome } from '../probes.ts'

@@ -1,8 +1,8 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { InFlight } from '../../../src/cache/in-flight.ts'
-import { removeFrom } from '../../../src/core/in-flight.ts'
+import { InFlightMap } from '../../../src/cache/in-flight-map.ts'
+import { removeFrom } from '../../../src/core/in-flight-list.ts'
 
 setFlagsFromString('--expose-gc')
 const collect: (options?: { readonly type: 'minor' }) => void = runInNewContext('gc')
@@ -32,7 +32,7 @@ function shareLeft(add: (key: string, value: object) => void, remove: (key: stri
 }
 
 t.test('young collections free what is no longer in flight', async (t) => {
-  const map = new InFlight<object>()
+  const map = new InFlightMap<object>()
   const ofMap = shareLeft(
     (key, value) => map.set(key, value),
     (key) => map.delete(key),
@@ -47,7 +47,7 @@ t.test('young collections free what is no longer in flight', async (t) => {
 })
 
 t.test('a map has what was set last, and nothing that was deleted', async (t) => {
-  const map = new InFlight<number>()
+  const map = new InFlightMap<number>()
   map.set('a', 1)
   map.set('a', 2)
   map.set('b', 3)

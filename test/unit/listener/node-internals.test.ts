@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { headOf, replaceClose, sendAgain, type WrittenHead } from '../../../src/listener/node-internals.ts'
+import { headOf, replaceClose, sendWithHead, type WrittenHead } from '../../../src/listener/node-internals.ts'
 
 /** Sends the bytes to the server. Resolves when the server has emitted the event, to its arguments. */
 async function send(t: Test, server: Server, bytes: string, event: string): Promise<unknown[]> {
@@ -42,7 +42,7 @@ t.test('Node sends a repeated head, and a short body with it in one piece', asyn
   const pieces: string[] = []
   let head: WrittenHead | undefined
   const server = createServer(({ url = '' }, response) => {
-    if (head !== undefined) return sendAgain(response, head, url, body)
+    if (head !== undefined) return sendWithHead(response, head, url, body)
     response.writeHead(200, ['x-request-id', url, 'content-length', String(body.length)])
     head = headOf(response, url)
     response.end(body)

@@ -1,5 +1,5 @@
-/** A map of what is in flight. It refers to no value any more once it is deleted (`core/in-flight.ts` has the reason). */
-export class InFlight<Value> {
+/** A map of what is in flight. It refers to no value any more once it is deleted (`core/in-flight-list.ts` has the reason). */
+export class InFlightMap<Value> {
   readonly #entries = new Map<string, { value: Value | undefined }>()
 
   get(key: string): Value | undefined {
