@@ -96,6 +96,7 @@ interface EventsView {
    */
   on(listeners: EventListeners): () => void
   readonly requests: LastRequests
+  /** Returns the present counts. The caller must not change them. */
   totals(): RequestTotals
   /** Passes the stages of each request that begins from now on to this recorder, until it is replaced. */
   recordStages(record: RecordStages | undefined): void
