@@ -20,7 +20,14 @@ import {
   pageWindowOf,
   selectWithSortFields,
 } from './joined-read.ts'
-import { createPartError, type NodeRows, type PartError, readNodeRows, roundUpLimit } from './node-part.ts'
+import {
+  createPartError,
+  type NodePartRequest,
+  type NodeRows,
+  type PartError,
+  readNodeRows,
+  roundUpLimit,
+} from './node-part.ts'
 import { MANAGER_AGENT_ID } from './owner-lookup.ts'
 
 /** The rows of an endpoint over all agents, and how they are fetched from one. */
@@ -136,7 +143,7 @@ async function fetchAgent(
   { id, node }: OwnedAgent,
   extent: EdgeRead['extent'],
 ): Promise<FetchResult> {
-  const part: EdgeRead = { ...request, extent, endpoint: kind.endpoint, params: { agent_id: id }, query: {} }
+  const part: NodePartRequest = { endpoint: kind.endpoint, params: { agent_id: id }, query: {}, extent }
   // A call that hangs must leave time for the agents behind it.
   const deadline = Math.min(fanOut.deadline, performance.now() + (fanOut.deadline - fanOut.startedAt) / 4)
   if (kind.isSingleObject) {
@@ -150,7 +157,7 @@ async function fetchAgent(
   const query = omitParameters(request.query, 'offset', 'limit', 'agent_id', 'select', ...(isSorted ? [] : ['sort']))
   const result = await readNodeRows({
     node,
-    request: { ...part, query: { ...query, ...(select !== undefined && { select }) } },
+    part: { ...part, query: { ...query, ...(select !== undefined && { select }) } },
     limit: roundUpLimit(offset + limit),
     isSorted,
     inject: {

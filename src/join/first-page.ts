@@ -33,7 +33,8 @@ export async function readFirstPage(
     limit: String(MAX_LIMIT),
     ...(select !== undefined && { select }),
   }
-  const part = await fetchPart(node, { ...request, extent: { node }, query }, deadline)
+  const { endpoint, params } = request
+  const part = await fetchPart(node, { endpoint, params, query, extent: { node } }, deadline)
   if (!part.ok) return { error: part.error }
   // The pages of all nodes may arrive in one turn.
   await waitForJsonTurn(part.response.body.length)

@@ -31,7 +31,6 @@ export interface JoinCollectionsPorts {
 export type IsDistributing = (node: string, credentials: Caller['credentials']) => Promise<boolean>
 
 export interface JoinedRead {
-  /** Parts are created from it, so the demand for all rows is not in it. */
   readonly request: EdgeRead
   /** Whether all rows are requested. */
   readonly isSnapshot: boolean
@@ -45,18 +44,23 @@ export interface JoinedRead {
   readonly fetchPart: FetchNodePart
 }
 
-export function startJoinedRead(joined: EdgeRead, ports: JoinCollectionsPorts): JoinedRead {
-  const request: EdgeRead = { ...joined, extent: 'whole', effort: 'bounded' }
-  const fanOut = startFanOut(request, timeLimitOf(joined, ports.limits()))
+export function startJoinedRead(request: EdgeRead, ports: JoinCollectionsPorts): JoinedRead {
+  const fanOut = startFanOut(request, timeLimitOf(request, ports.limits()))
   const nodes = ports.view.nodes().map(({ name }) => name)
   const report = new NodeReport(nodes, fanOut.startedAt)
-  const fetchAndRecord: FetchNodePart = async (node, part, deadline = fanOut.deadline) => {
-    const received = await receivePart(ports.read, { ...part, client: fanOut, deadline }, request.client)
+  const fetchPart: FetchNodePart = async (node, part, deadline = fanOut.deadline) => {
+    const { endpoint, params, query, extent = 'whole' } = part
+    const priority = endpoint.priority ?? request.priority
+    const received = await receivePart(
+      ports.read,
+      { ...request, endpoint, params, query, extent, effort: 'bounded', priority, client: fanOut, deadline },
+      request.client,
+    )
     if (received.ok) report.addPart(node, received)
     return received
   }
-  const [isSnapshot, isComplete] = [joined.extent === 'allRows', joined.effort === 'complete']
-  return { request, isSnapshot, isComplete, nodes, ports, fanOut, report, fetchPart: fetchAndRecord }
+  const [isSnapshot, isComplete] = [request.extent === 'allRows', request.effort === 'complete']
+  return { request, isSnapshot, isComplete, nodes, ports, fanOut, report, fetchPart }
 }
 
 /** More rows than a request for all rows allows. The rest is not read. */

@@ -44,8 +44,11 @@ export interface PartError {
 
 type NodePart = ReceivedPart | { readonly ok: false; readonly error: PartError }
 
+/** In what the request for a part differs from the joined one. `extent`: absent: `whole`. */
+export type NodePartRequest = Pick<EdgeRead, 'endpoint' | 'params' | 'query'> & Partial<Pick<EdgeRead, 'extent'>>
+
 /** Fetches the part of a node and records it in the report; the caller decides what a failure means. */
-export type FetchNodePart = (node: string, request: EdgeRead, deadline?: number) => Promise<NodePart>
+export type FetchNodePart = (node: string, part: NodePartRequest, deadline?: number) => Promise<NodePart>
 
 /** Rejects only if the client leaves. `client` is that of the joined request; the signal of `request` may end earlier. */
 export async function receivePart<R extends EdgeRequest>(
@@ -124,7 +127,7 @@ type NodeRowsResult = { readonly ok: true; readonly rows: NodeRows } | { readonl
 interface NodePagesRequest {
   readonly node: string
   /** Without offset and limit; with the sort of the merge, or without a sort. */
-  readonly request: EdgeRead
+  readonly part: NodePartRequest
   /** Rows of the first page; further pages have 1,000. */
   readonly limit: number
   /** Whether the node returns its rows in the order of the merge. */
@@ -138,17 +141,17 @@ const SORT_FAILED = 1000
 
 /** Fetches the first page. */
 export async function readNodeRows(pages: NodePagesRequest): Promise<NodeRowsResult> {
-  const { request, fetchPart, node } = pages
+  const { part, fetchPart, node } = pages
   const limit = pages.isSorted ? pages.limit : MAX_LIMIT
-  const part = await fetchPart(node, requestPage(request, 0, limit))
-  if (!part.ok) {
-    const { sort, ...query } = request.query
+  const received = await fetchPart(node, { ...part, query: { ...part.query, limit: String(limit) } })
+  if (!received.ok) {
+    const { sort, ...query } = part.query
     // Without a sort the node has no reason to fail; the merge sorts the rows.
-    if (part.error.code === SORT_FAILED && sort !== undefined)
-      return readNodeRows({ ...pages, request: { ...request, query }, isSorted: false })
-    return { ok: false, error: part.error }
+    if (received.error.code === SORT_FAILED && sort !== undefined)
+      return readNodeRows({ ...pages, part: { ...part, query }, isSorted: false })
+    return { ok: false, error: received.error }
   }
-  const found = await rowsOf(part.response.body, part.rows)
+  const found = await rowsOf(received.response.body, received.rows)
   if (!found.ok) return { ok: false, error: createUnreadableError(found.reason) }
   const rows = expectFullPage(found.rows, 0, limit)
   const { total } = rows
@@ -170,10 +173,11 @@ function createFurtherPages(pages: NodePagesRequest, total: number): NonNullable
 }
 
 /** Returns undefined if rows were removed since the page before and none are left. */
-async function fetchPage({ fetchPart, node, request }: NodePagesRequest, offset: number): Promise<Rows | undefined> {
-  const part = await fetchPart(node, requestPage(request, offset, MAX_LIMIT))
-  if (!part.ok) throw new PartFetchError(part.error)
-  const found = await rowsOf(part.response.body, part.rows)
+async function fetchPage({ fetchPart, node, part }: NodePagesRequest, offset: number): Promise<Rows | undefined> {
+  const query = { ...part.query, limit: String(MAX_LIMIT), offset: String(offset) }
+  const received = await fetchPart(node, { ...part, query })
+  if (!received.ok) throw new PartFetchError(received.error)
+  const found = await rowsOf(received.response.body, received.rows)
   if (!found.ok) throw new PartFetchError(createUnreadableError(found.reason))
   return found.rows.total > offset ? expectFullPage(found.rows, offset, MAX_LIMIT) : undefined
 }
@@ -181,11 +185,6 @@ async function fetchPage({ fetchPart, node, request }: NodePagesRequest, offset:
 /** A page is full or the last one. Otherwise a node with a wrong total would be asked for pages without end. */
 function expectFullPage(page: Rows, offset: number, limit: number): Rows {
   return { ...page, expectedCount: Math.min(limit, Math.max(0, page.total - offset)) }
-}
-
-function requestPage(request: EdgeRead, offset: number, limit: number): EdgeRead {
-  const query = { ...request.query, limit: String(limit), ...(offset > 0 && { offset: String(offset) }) }
-  return { ...request, query }
 }
 
 /** Rounds up to one of two page sizes, so that different pages of a collection share cached parts. */

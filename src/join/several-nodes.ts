@@ -19,15 +19,21 @@ const NODE_NAME = 'node_name'
 
 /** Joins one collection of several nodes, in which every item has its `node_name`. `ofNode`: the endpoint for the same data of one node. */
 export async function joinSeveralNodes(read: JoinedRead, ofNode: ReadEndpoint): Promise<EdgeResponse> {
-  const nodes = requestedNodes(read)
-  return ofNode.response.data === 'collection'
-    ? mergeCollections(read, ofNode, nodes)
-    : mergeResponses(read, ofNode, nodes)
+  const { node_ids = '*', ...params } = read.request.params
+  const of = { ofNode, params, nodes: requestedNodes(read, node_ids) }
+  return ofNode.response.data === 'collection' ? mergeCollections(read, of) : mergeResponses(read, of)
+}
+
+/** Of which nodes what is read. */
+interface PartsOfNodes {
+  readonly ofNode: ReadEndpoint
+  /** Without the name of the node. */
+  readonly params: EdgeRead['params']
+  readonly nodes: readonly string[]
 }
 
 /** Returns the names of the requested nodes, master first. Unknown names are reported as failed nodes. */
-function requestedNodes({ request, nodes, ports, report }: JoinedRead): readonly string[] {
-  const { node_ids = '*' } = request.params
+function requestedNodes({ nodes, ports, report }: JoinedRead, node_ids: string): readonly string[] {
   if (node_ids === '*') return nodes
   const requested = node_ids.split(',')
   // `find` requests a discovery for unknown names, so that a later request finds a new node.
@@ -37,23 +43,8 @@ function requestedNodes({ request, nodes, ports, report }: JoinedRead): readonly
   return nodes.filter((name) => requested.includes(name))
 }
 
-function createPartRequest(
-  { request }: JoinedRead,
-  ofNode: ReadEndpoint,
-  node: string,
-  query: EdgeRead['query'],
-): EdgeRead {
-  const { node_ids: _, ...params } = request.params
-  const priority = ofNode.priority ?? request.priority
-  return { ...request, endpoint: ofNode, priority, params: { ...params, node_id: node }, query }
-}
-
 /** For endpoints that return a collection on each node: merges their pages. */
-async function mergeCollections(
-  read: JoinedRead,
-  ofNode: ReadEndpoint,
-  nodes: readonly string[],
-): Promise<EdgeResponse> {
+async function mergeCollections(read: JoinedRead, { ofNode, params, nodes }: PartsOfNodes): Promise<EdgeResponse> {
   const { request, report, fetchPart } = read
   const order = orderOf(request.query.sort, nodes)
   const { sort, fieldsBeforeNode } = order
@@ -64,7 +55,7 @@ async function mergeCollections(
     order.nodes.map(async (node) => {
       const result = await readNodeRows({
         node,
-        request: createPartRequest(read, ofNode, node, query),
+        part: { endpoint: ofNode, params: { ...params, node_id: node }, query },
         limit: roundUpLimit(offset + limit),
         isSorted: true,
         inject: { first: { name: NODE_NAME, value: node } },
@@ -113,12 +104,12 @@ function sourceOf({ cache, path }: ReadEndpoint, { fieldsBeforeNode, sort }: Nod
 }
 
 /** For other endpoints: the data of each node is an item, or a list of items. These are few and small, so they are parsed. */
-async function mergeResponses(read: JoinedRead, ofNode: ReadEndpoint, nodes: readonly string[]): Promise<EdgeResponse> {
+async function mergeResponses(read: JoinedRead, { ofNode, params, nodes }: PartsOfNodes): Promise<EdgeResponse> {
   const { request, report, fetchPart } = read
   const query = omitParameters(request.query, 'offset', 'limit', 'sort', 'search')
   const items = await Promise.all(
     nodes.map(async (node) => {
-      const part = await fetchPart(node, createPartRequest(read, ofNode, node, query))
+      const part = await fetchPart(node, { endpoint: ofNode, params: { ...params, node_id: node }, query })
       if (part.ok) return { node, rows: await parseItems(part.response.body, node, ofNode) }
       report.addError(node, part.error)
       return { node, rows: [] }
