@@ -8,7 +8,7 @@ import { formatClusterStatus, type NodeEntry } from './cluster-status.ts'
 import type { PartError, ReceivedPart } from './node-part.ts'
 
 /** A member of `failed_nodes`. */
-export interface FailedNode {
+interface FailedNode {
   readonly node: string
   readonly error: { readonly code: number; readonly message: string }
 }
@@ -74,10 +74,17 @@ export class NodeReport {
     return undefined
   }
 
-  get failedNodes(): readonly FailedNode[] {
-    return [...this.#nodes].flatMap(([node, { errors }]) =>
-      errors.slice(0, 1).map(({ code, message }) => ({ node, error: { code, message } })),
-    )
+  /** The members of `data` beside the rows and their number. */
+  get members(): { readonly failed_nodes?: readonly FailedNode[]; readonly covered_agents?: Coverage } {
+    const failed: FailedNode[] = []
+    for (const [node, { errors }] of this.#nodes) {
+      const [first] = errors
+      if (first !== undefined) failed.push({ node, error: { code: first.code, message: first.message } })
+    }
+    return {
+      ...(failed.length > 0 && { failed_nodes: failed }),
+      ...(this.coverage && { covered_agents: this.coverage }),
+    }
   }
 
   get madeOf(): MadeOfParts {

@@ -5,9 +5,9 @@ import { createCollectionBody, frameOf } from '../../collections/page-frame.ts'
 import type { CollectionError } from '../../collections/request.ts'
 import { envelopeOf } from '../../core/envelope.ts'
 import { EdgeError, errorTable } from '../../core/errors.ts'
-import type { Coverage, EnvelopeResponse } from '../../core/response.ts'
+import type { EnvelopeResponse } from '../../core/response.ts'
 import { createUnreadableError, type NodeRows, PartFetchError, toPartError } from '../node-part.ts'
-import { type FailedNode, type NodeReport, originWith } from '../node-report.ts'
+import { type NodeReport, originWith } from '../node-report.ts'
 
 /**
  * Merges the rows. If the rows of one input are unreadable, the input is removed, its node is reported as failed, and the
@@ -26,7 +26,7 @@ export async function mergeCollection(
     const merged = await mergeRows(mayFetch ? remaining : remaining.map(({ fetchMore, ...rows }) => rows), options)
     if (merged.ok) {
       for (const [at, { node, total }] of remaining.entries()) report.addRows(node, merged.rowsTaken[at] ?? 0, total)
-      const body = await createCollectionBody(merged, frameOf(membersOf(report)))
+      const body = await createCollectionBody(merged, frameOf(report.members))
       const origin = { ...report.madeOf, kind: 'joined', isUnfinished: false } as const
       return { kind: 'envelope', status: 200, body, errorNumber: 0, origin }
     }
@@ -47,17 +47,6 @@ function reportFailure(node: string, { reason, cause }: MergeFailure, report: No
 /** Returns the response of a node to a request with invalid parameters. */
 export function refuseRequest({ code, message }: CollectionError, { clusterStatus }: NodeReport): EnvelopeResponse {
   return envelopeOf({ error: code, message }, originWith(clusterStatus))
-}
-
-/** Returns the members of `data` beside items and totalItems. */
-function membersOf({ failedNodes, coverage }: NodeReport): {
-  readonly failed_nodes?: readonly FailedNode[]
-  readonly covered_agents?: Coverage
-} {
-  return {
-    ...(failedNodes.length > 0 && { failed_nodes: failedNodes }),
-    ...(coverage && { covered_agents: coverage }),
-  }
 }
 
 /** Returns the error response of the first failed node unchanged, or throws the error of the edge. */
