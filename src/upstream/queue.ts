@@ -55,6 +55,7 @@ export class CallQueue<Item extends Queueable> {
 
   /** Makes the queued reads of a flow bulk. */
   demote(flow: Flow): void {
+    // A copy: each item is removed from the list.
     for (const item of [...(this.#flowsOf.interactive.get(flow) ?? [])]) {
       this.remove(item)
       item.priority = 'bulk'

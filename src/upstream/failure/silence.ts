@@ -60,6 +60,7 @@ export class SilenceWatch {
 
   /** Ends reads in flight, because no response will come. The outcome of a write would not be known then. */
   endReads(isOf: (call: NodeCall) => boolean = () => true): void {
+    // A copy: a call that ends is removed from the list.
     for (const { call, giveUp } of [...this.#inFlight]) if (call.retryable && isOf(call)) giveUp()
   }
 
