@@ -22,8 +22,8 @@ export class ConcurrencyLimiter {
   readonly times = new CallTimes()
   readonly admission: Admission
   readonly #parts: LimiterParts
-  /** The calls that wait for a slot or have one. */
-  readonly #entered: EnteredCall[] = []
+  /** The calls that have a slot: few, however many wait. */
+  readonly #inSlots: EnteredCall[] = []
 
   /** `shared`: absent: this process shares the limit of the node with no other. */
   constructor(node: string, shared: SharedSlots | undefined, options: LimiterOptions) {
@@ -47,7 +47,6 @@ export class ConcurrencyLimiter {
   acquire(call: LimitedCall, deadline: Deadline): Acquisition | Promise<Acquisition> {
     const { flows, clock } = this.#parts
     const entered = flows.enter(call, clock())
-    this.#entered.push(entered)
     const decision = this.admission.decide(entered, deadline)
     if (decision === 'start') {
       this.#take(entered)
@@ -73,7 +72,6 @@ export class ConcurrencyLimiter {
 
   #leave(entered: EnteredCall, nodeTime: number): void {
     const { flows, queue, clock } = this.#parts
-    removeFrom(this.#entered, entered)
     flows.leave(entered, nodeTime, clock())
     // The flow may be bulk now.
     if (isBulkFlow(entered.flow)) queue.demote(entered.flow)
@@ -90,8 +88,9 @@ export class ConcurrencyLimiter {
     else if (end === 'success') slots.limit.recordAnswer(call.endpoint)
     slots.late.delete(call)
     slots.taken -= 1
-    const entered = this.#entered.find((each) => each.call === call)
+    const entered = this.#inSlots.find((each) => each.call === call)
     if (entered !== undefined) {
+      removeFrom(this.#inSlots, entered)
       this.admission.bulk.release(entered)
       this.#leave(entered, this.#parts.clock() - start)
     }
@@ -128,13 +127,14 @@ export class ConcurrencyLimiter {
   async close(): Promise<void> {
     const { slots, limits } = this.#parts
     const unknown = limits().timeout / RESERVED_TIMES
-    const times = this.#entered.map(({ endpoint }) => this.times.expected(endpoint) || unknown)
+    const times = this.#inSlots.map(({ endpoint }) => this.times.expected(endpoint) || unknown)
     await slots.shared?.close(RESERVED_TIMES * Math.max(0, ...times))
   }
 
   #take(call: EnteredCall): void {
     const { slots, flows, queue, budget } = this.#parts
     slots.taken += 1
+    this.#inSlots.push(call)
     if (call.priority === 'bulk') this.admission.bulk.take()
     flows.start(call, this.times.expected(call.endpoint))
     if (isBulkFlow(call.flow)) queue.demote(call.flow)
