@@ -19,10 +19,10 @@ import {
   fetchAllPages,
   InputError,
   type InputPages,
+  ofInput,
   type RowReader,
   type RowRef,
   type RowStream,
-  readInput,
   readRows,
   sortRows,
 } from './sorted-rows.ts'
@@ -117,11 +117,15 @@ function* merge(inputs: readonly MergeInput[], options: MergeOptions): Cooperati
 function* firstRow(inputs: readonly MergeInput[], source: Source): CooperativeTask<Element[]> {
   if (source.engine === 'database' || source.sortable !== undefined) return []
   for (const [input, { rows }] of inputs.entries()) {
-    const range = readInput(input, () => rangeOf(rows, 0))
-    if (range === undefined) continue
-    const { from, to } = range
-    const row = isLongRow(range) ? yield parseInTurns(rows.bytes.subarray(from, to)) : parseRow(rows.bytes, from, to)
-    return [row as Element]
+    try {
+      const range = rangeOf(rows, 0)
+      if (range === undefined) continue
+      const { from, to } = range
+      const row = isLongRow(range) ? yield parseInTurns(rows.bytes.subarray(from, to)) : parseRow(rows.bytes, from, to)
+      return [row as Element]
+    } catch (error) {
+      throw ofInput(input, error)
+    }
   }
   return []
 }

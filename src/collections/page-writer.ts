@@ -11,7 +11,7 @@ import { createMemberScanner, type MemberScanner, scanObject } from './member-sc
 import { UnreadableRowsError } from './rows.ts'
 import { flattenRow, nestRow } from './select.ts'
 import { createFieldReader, parseRow, readerOf } from './sort-keys.ts'
-import { type LongRow, type RowRef, readInput } from './sorted-rows.ts'
+import { type LongRow, ofInput, type RowRef } from './sorted-rows.ts'
 import type { Source } from './sources.ts'
 import type { Row } from './value.ts'
 
@@ -66,11 +66,12 @@ export function createPageWriter(
       return
     }
     flush()
-    const changed = readInput(input, () => {
+    try {
       const bytes = row.long?.bytes ?? textOf(row, drop, source)
-      return inject ? inject(bytes, row.long?.element) : [bytes]
-    })
-    write(...changed)
+      write(...(inject ? inject(bytes, row.long?.element) : [bytes]))
+    } catch (error) {
+      throw ofInput(input, error)
+    }
   }
 
   function extendRun(row: RowRef): void {

@@ -24,16 +24,8 @@ export class InputError extends Error {
   }
 }
 
-/** Runs `read`, and turns unreadable rows into an error of the input. */
-export function readInput<T>(input: number, read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    throw ofInput(input, error)
-  }
-}
-
-function ofInput(input: number, error: unknown): unknown {
+/** Turns unreadable rows into an error of the input. */
+export function ofInput(input: number, error: unknown): unknown {
   return error instanceof UnreadableRowsError ? new InputError(input, error.reason) : error
 }
 
