@@ -12,7 +12,7 @@ import type { Handler } from '../core/request.ts'
 import type { EnvelopeResponse } from '../core/response.ts'
 import { NEVER_STALE, StoredForms } from '../core/stored-response.ts'
 import { NO_FLAGS } from '../http/parameters.ts'
-import { preferencesOf, represent } from '../representation/represent.ts'
+import { represent } from '../representation/represent.ts'
 import { portsOf } from './contracts.ts'
 
 export type Descriptions = ReturnType<typeof readDescriptions>
@@ -37,7 +37,7 @@ export function readDescriptions(listen: Config['listen'], folder: string | unde
       /** Answers the request for the document at the listeners for clients. */
       handler,
       /** Returns the same response for another listener. */
-      represent: async (headers: IncomingHttpHeaders) => represent(await get(), preferencesOf(headers, NO_FLAGS)),
+      represent: async (headers: IncomingHttpHeaders) => represent(await get(), headers, NO_FLAGS),
     }
   }
   return { v3: describe('openapi.json', 'v3'), v4: describe('openapi-v4.json', 'v4') }

@@ -14,7 +14,7 @@ import { TurnQueue } from '../core/turn-queue.ts'
 import { hasBody } from '../listener/framing.ts'
 import { headOf, sendWithHead, type WrittenHead } from '../listener/node-internals.ts'
 import { commonHeaders } from '../representation/headers.ts'
-import { preferencesOf, representCached } from '../representation/represent.ts'
+import { representCached } from '../representation/represent.ts'
 import { missingPermission } from './admit.ts'
 import type { Authenticator } from './authenticator.ts'
 import type { HttpContract } from './contract.ts'
@@ -146,8 +146,7 @@ export class PreparedHits {
     if (caller.permissions !== hit.permissions && !this.#isAllowed(hit, caller)) return false
     const response = hit.repeat()
     if (response === undefined) return false
-    const preferences = preferencesOf(headers, hit.url.flags)
-    const representation = representCached(response, response.origin, preferences)
+    const representation = representCached(response, response.origin, headers, hit.url.flags)
     if (representation instanceof Promise || !authenticator?.countHit(caller)) return false
     const { status, headers: responseHeaders, bytes } = representation
     const { method = '' } = request

@@ -1,7 +1,7 @@
 /** Sends the response of the pipeline, in the form that the client accepts. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { EdgeResponse } from '../core/response.ts'
-import { preferencesOf, represent } from '../representation/represent.ts'
+import { represent } from '../representation/represent.ts'
 
 /** Sends a response. A raw file keeps its own type and is passed through unchanged. */
 export async function sendResponse(
@@ -16,8 +16,7 @@ export async function sendResponse(
     else edge.bytesSentBefore = request.raw.socket.bytesWritten
     return reply.code(response.status).type(response.type).send(response.stream)
   }
-  const preferences = preferencesOf(request.headers, edge.flags)
-  const { status, headers, bytes } = await represent(response, preferences)
+  const { status, headers, bytes } = await represent(response, request.headers, edge.flags)
   reply.code(status)
   addHeaders(reply, headers)
   await endOfTurn()

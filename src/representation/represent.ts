@@ -23,11 +23,9 @@ interface RequestedForm {
   readonly 'if-none-match'?: string | undefined
 }
 
-/** What a request says about the representation that it wants. */
-interface Preferences {
+/** The parameters of a request that do so. */
+interface RequestedFlags {
   readonly pretty: boolean
-  readonly acceptEncoding: string | undefined
-  readonly ifNoneMatch: string | undefined
 }
 
 /** Shorter bodies are not compressed. */
@@ -41,29 +39,24 @@ interface Representation {
   readonly bytes?: Buffer
 }
 
-export function preferencesOf(headers: RequestedForm, { pretty }: { readonly pretty: boolean }): Preferences {
-  return { pretty, acceptEncoding: headers['accept-encoding'], ifNoneMatch: headers['if-none-match'] }
-}
-
 /** Returns a promise for a hit only while its body is being indented or compressed, so that others are sent without a microtask. */
 export function represent(
   response: EnvelopeResponse,
-  preferences: Preferences,
+  headers: RequestedForm,
+  flags: RequestedFlags,
 ): Representation | Promise<Representation> {
   const cached = cachedOf(response)
-  return cached === undefined
-    ? representUncached(response, preferences)
-    : representCached(response, cached, preferences)
+  return cached === undefined ? representUncached(response, flags) : representCached(response, cached, headers, flags)
 }
 
 /** As `represent`, for a response whose origin is `cached`. */
 export function representCached(
   response: EnvelopeResponse,
   cached: CachedResponse,
-  preferences: Preferences,
+  { 'accept-encoding': acceptEncoding, 'if-none-match': ifNoneMatch }: RequestedForm,
+  { pretty }: RequestedFlags,
 ): Representation | Promise<Representation> {
   const { body } = response
-  const { pretty, acceptEncoding, ifNoneMatch } = preferences
   const { codings, identity } = parseAcceptEncoding(acceptEncoding)
   const isShort = identity && body.length < MIN_COMPRESSED_BYTES
   const [coding] = isShort ? [] : codings
@@ -89,9 +82,9 @@ function formOf({ response: { forms, etag } }: CachedResponse, name: keyof Store
 }
 
 /** Without a `Cache-Control` the response gets `no-store` (`http/index.ts`). */
-async function representUncached(response: EnvelopeResponse, preferences: Preferences): Promise<Representation> {
+async function representUncached(response: EnvelopeResponse, { pretty }: RequestedFlags): Promise<Representation> {
   const { status, body, origin } = response
-  const bytes = preferences.pretty ? await indentWithin(body) : body
+  const bytes = pretty ? await indentWithin(body) : body
   const ofEdge = origin.kind === 'edge' ? Object.entries(origin.headers).flat() : []
   const { clusterStatus, oldestPartAge, mark } = partsOf(origin)
   const cache = uncachedStatusOf(origin)

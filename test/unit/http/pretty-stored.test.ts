@@ -6,7 +6,7 @@ import { represent } from '../../../src/representation/represent.ts'
 import { type CalledFunction, countCalls } from '../../support/called-functions.ts'
 import { cachedResponse, startServer, uncachedResponse } from './test-server.ts'
 
-const preferences = { pretty: true, acceptEncoding: undefined, ifNoneMatch: undefined }
+const flags = { pretty: true }
 const rows = (count: number) =>
   Buffer.from(JSON.stringify({ error: 0, data: Array.from({ length: count }, (_, id) => ({ id, name: `row ${id}` })) }))
 const nested = (depth: number) => Buffer.from('['.repeat(depth) + ']'.repeat(depth))
@@ -16,7 +16,7 @@ const timesIndented = (called: readonly CalledFunction[]): number =>
 
 async function bytesOf(body: Buffer, isStored = true): Promise<Buffer | undefined> {
   const response = cachedResponse(body) as EnvelopeResponse
-  return (await represent(isStored ? response : uncachedResponse(body), preferences)).bytes
+  return (await represent(isStored ? response : uncachedResponse(body), {}, flags)).bytes
 }
 
 t.test('a stored response is indented once for all of its hits', async (t) => {
@@ -47,6 +47,6 @@ t.test('a body whose indented form would be too long is sent as it is', async (t
   const deep = cachedResponse(nested(2 * 1024 * 1024 + 1)) as EnvelopeResponse
   const calls = await countCalls()
   t.teardown(calls.stop)
-  for (let count = 0; count < 20; count += 1) await represent(deep, preferences)
+  for (let count = 0; count < 20; count += 1) await represent(deep, {}, flags)
   t.equal(timesIndented(await calls.take()), 1, 'and is not tried again for each hit')
 })
