@@ -2,7 +2,11 @@
 import { once } from 'node:events'
 import { createServer as createHttp, type RequestListener } from 'node:http'
 import { createServer as createHttps } from 'node:https'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from './free-port.ts'
+
+const REOPEN_PAUSE_MS = 50
+const MAX_REOPEN_ATTEMPTS = 200
 
 export interface Listener {
   readonly url: string
@@ -30,15 +34,24 @@ export async function listen(serve: RequestListener, { tls, port: wanted = 0 }: 
   // A client may disconnect in the middle of a request; that is no error.
   server.on('clientError', (_, socket) => socket.destroy())
   const port = wanted === 0 ? await freePort() : wanted
-  const open = async (): Promise<void> => {
-    if (server.listening) return
+  const start = async (): Promise<void> => {
     server.listen(port, '127.0.0.1')
     await once(server, 'listening')
   }
-  await open()
+  await start()
   return {
     url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
-    open,
+    async open() {
+      for (let left = MAX_REOPEN_ATTEMPTS; !server.listening; left--) {
+        try {
+          await start()
+        } catch (fault) {
+          const isTaken = fault instanceof Error && 'code' in fault && fault.code === 'EADDRINUSE'
+          if (!isTaken || left <= 1) throw fault
+          await sleep(REOPEN_PAUSE_MS)
+        }
+      }
+    },
     shut: () =>
       new Promise((resolve) => {
         if (!server.listening) return resolve()
