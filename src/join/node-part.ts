@@ -44,7 +44,7 @@ export interface PartError {
 
 type NodePart = ReceivedPart | { readonly ok: false; readonly error: PartError }
 
-/** In what the request for a part differs from the joined one. `extent`: absent: `whole`. */
+/** The members in which the request for a part differs from the joined one. `extent`: absent: `whole`. */
 export type NodePartRequest = Pick<EdgeRead, 'endpoint' | 'params' | 'query'> & Partial<Pick<EdgeRead, 'extent'>>
 
 /** Fetches the part of a node and records it in the report; the caller decides what a failure means. */

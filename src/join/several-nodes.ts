@@ -24,7 +24,7 @@ export async function joinSeveralNodes(read: JoinedRead, ofNode: ReadEndpoint): 
   return ofNode.response.data === 'collection' ? mergeCollections(read, of) : mergeResponses(read, of)
 }
 
-/** Of which nodes what is read. */
+/** The parts of a read: each node is asked for the endpoint `ofNode`. */
 interface PartsOfNodes {
   readonly ofNode: ReadEndpoint
   /** Without the name of the node. */
