@@ -51,7 +51,7 @@ export async function fetchOverReplicas(
         storing = fetched.storing
         return await awaitStore(fetched)
       } finally {
-        void Promise.resolve(storing).then(() => lock.release())
+        void Promise.resolve(storing).then(lock.release)
       }
     }
     if (found !== undefined) return found

@@ -21,6 +21,6 @@ export function flowOf(request: KindParts, party: string, response: ServerRespon
   const flow = sequences.begin(party, kind, connection, page)
   // The client may have left already, for example during a lookup in Redis.
   if (response.destroyed) flow.end()
-  else response.once('close', () => flow.end())
+  else response.once('close', flow.end)
   return flow
 }

@@ -27,7 +27,7 @@ interface Sequence {
 }
 
 interface RequestFlow extends ClientFlow {
-  end(): void
+  readonly end: () => void
 }
 
 /**

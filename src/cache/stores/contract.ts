@@ -43,7 +43,7 @@ interface HeldLock {
   /** Absent: no other replica waits for the lock. */
   readonly shared?: SharedLock
   /** Does nothing if the lock has been released. */
-  release(): Promise<void>
+  readonly release: () => Promise<void>
 }
 
 /** What a script needs in order to release a fetch lock. */
