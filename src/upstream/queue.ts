@@ -77,9 +77,17 @@ export class CallQueue<Item extends Queueable> {
 
   /** Removes and returns the calls of a priority for which `isMatch` holds. */
   takeAll(priority: Priority, isMatch: (item: Item) => boolean): readonly Item[] {
-    const last = [...this.#last].filter((item) => item.priority === priority)
-    const found = [last, ...this.#flowsOf[priority].values()].flatMap((items) => items.filter(isMatch))
-    for (const item of found) this.remove(item)
+    const found = [...this.#last].filter((item) => item.priority === priority && isMatch(item))
+    for (const item of found) this.#last.delete(item)
+    const flows = this.#flowsOf[priority]
+    for (const [flow, items] of flows) {
+      const rest: Item[] = []
+      for (const item of items) (isMatch(item) ? found : rest).push(item)
+      if (rest.length === 0) flows.delete(flow)
+      else flows.set(flow, rest)
+    }
+    this.#sizes.all -= found.length
+    this.#sizes[priority] -= found.length
     return found
   }
 
