@@ -21,6 +21,7 @@ import { type HttpContract, type HttpSettings, handleErrors, methodsAt, NO_STORE
 import type { Values } from './parameters.ts'
 import { PreparedHits } from './prepared-hits.ts'
 import { type RequestObservers, reportAtEnd } from './report-requests.ts'
+import type { EventNames } from './request-events.ts'
 import { RequestLog } from './request-log.ts'
 import { type RequestStart, RequestState } from './request-state.ts'
 import { type RouteOptions, registerRoutes } from './routes.ts'
@@ -33,6 +34,8 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     endpoint?: Endpoint
+    /** Of the endpoint, made once. */
+    names?: EventNames
     /** The permission that the route of a plugin needs; `signedIn`: none beside valid credentials. */
     permission?: string
   }

@@ -11,7 +11,6 @@ import type { RequestState } from './request-state.ts'
 import { shownPath } from './shown-path.ts'
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS'])
-const UNKNOWN_ROUTE = 'unknown'
 
 /** Returns the method, or `other` for one that no endpoint has, so that a client cannot create new label values. */
 export function methodLabel(method: string | undefined): string {
@@ -21,21 +20,23 @@ export function methodLabel(method: string | undefined): string {
 /** What events name of an endpoint. */
 export type EventNames = Pick<RequestEvent, 'route' | 'group'>
 
-export function eventNamesOf(endpoint: Endpoint | undefined): EventNames {
-  return { route: endpoint === undefined ? UNKNOWN_ROUTE : routeOf(endpoint), group: groupOf(endpoint) }
+const NO_ENDPOINT: EventNames = { route: 'unknown', group: 'none' }
+
+export function eventNamesOf(endpoint: Endpoint): EventNames {
+  return { route: routeOf(endpoint), group: groupOf(endpoint) }
 }
 
 /** Returns the cache group of an endpoint, or `none`. */
-export function groupOf(endpoint: Endpoint | undefined): string {
-  return endpoint !== undefined && 'cache' in endpoint && 'group' in endpoint.cache ? endpoint.cache.group : 'none'
+export function groupOf(endpoint: Endpoint): string {
+  return 'cache' in endpoint && 'group' in endpoint.cache ? endpoint.cache.group : 'none'
 }
 
 /** To be called at the end of the request. `message`: of its line in the log; absent: it has none. */
 export function eventOf(request: FastifyRequest, reply: FastifyReply, message?: RequestMessage): RequestEvent {
   const { edge, raw, routeOptions } = request
-  const endpoint = routeOptions.config?.endpoint
+  const names = routeOptions.config?.names
+  const { route, group } = names ?? NO_ENDPOINT
   const errorCode = (raw.rejectedWith ?? edge.error)?.code
-  const { route, group } = eventNamesOf(endpoint)
   const { cache, fetchTime, cacheStatus, age } = cacheFields(edge.response)
   const endedAt = performance.now()
   return {
@@ -45,7 +46,7 @@ export function eventOf(request: FastifyRequest, reply: FastifyReply, message?: 
     method: methodLabel(request.method),
     sentMethod: request.method,
     route,
-    path: endpoint === undefined ? shownPath(raw.url) : undefined,
+    path: names === undefined ? shownPath(raw.url) : undefined,
     group,
     status: raw.rejectedWith?.status ?? (reply.raw.headersSent ? reply.statusCode : 0),
     ms: endedAt - edge.startedAt,
@@ -77,7 +78,7 @@ export function eventOfRejected(
     requestId: id,
     method: methodLabel(request?.method),
     sentMethod: request?.method,
-    ...eventNamesOf(undefined),
+    ...NO_ENDPOINT,
     path: shownPath(request?.url),
     status: error?.status ?? 0,
     bytes,

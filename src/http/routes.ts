@@ -10,6 +10,7 @@ import { type HttpContract, methodsOf, routeUrl } from './contract.ts'
 import { toEdgeRequest } from './edge-request.ts'
 import type { Values } from './parameters.ts'
 import type { PreparedHits } from './prepared-hits.ts'
+import { eventNamesOf } from './request-events.ts'
 import { sendResponse } from './send-response.ts'
 
 export interface RouteOptions {
@@ -32,7 +33,7 @@ export function registerRoutes(
     app.route({
       method: methodsOf(endpoint),
       url: routeUrl(endpoint),
-      config: { endpoint },
+      config: { endpoint, names: eventNamesOf(endpoint) },
       preValidation: async (request, reply) => {
         if ('body' in endpoint || hasBody(request.headers)) await completeBody(endpoint, request, reply, contract)
         // The listener has already sent this error. The request must not have an effect any more.
