@@ -28,8 +28,8 @@ export async function createAuthenticator(
   return {
     recall,
     /**
-     * Counts a hit; returns `false` if the limit is exceeded. `authenticate` then counts the request again, and rejects
-     * it.
+     * Counts a hit of the caller with this name; returns `false` if the limit is exceeded. `authenticate` then counts the
+     * request again, and rejects it.
      */
     countHit: limits.hits.count,
     /**
@@ -54,9 +54,9 @@ export async function createAuthenticator(
     ...signInChecks(access, limits),
     /** Pipeline: counts a request that turns out to cost. Throws 903. */
     charge: (caller: Caller, clientAddress: string, isBulk = false): void => {
-      if (isBulk) limits.bulk.charge(caller)
-      limits.address.charge(clientAddress)
-      limits.caller.charge(caller)
+      if (isBulk) limits.bulk.charge(caller.name)
+      limits.address.charge(networkOf(clientAddress))
+      limits.caller.charge(caller.name)
     },
   }
 }

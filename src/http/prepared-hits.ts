@@ -147,7 +147,7 @@ export class PreparedHits {
     const response = hit.repeat()
     if (response === undefined) return false
     const representation = representCached(response, response.origin, headers, hit.url.flags)
-    if (representation instanceof Promise || !authenticator?.countHit(caller)) return false
+    if (representation instanceof Promise || !authenticator?.countHit(caller.name)) return false
     const { status, headers: responseHeaders, bytes } = representation
     const { method = '' } = request
     const body = method === 'HEAD' ? undefined : bytes

@@ -68,45 +68,44 @@ export async function registerRateLimiters(
   await app.register(fastifyRateLimit, { global: false, store: storeOver(count) })
   const { perCaller } = limits
   const perBulk = perCaller && { ...perCaller, max: () => Math.ceil(perCaller.max() * BULK_SHARE) }
-  const addressOf = ({ authentication }: FastifyRequest) => authentication.clientAddress
+  const addressOf = ({ authentication }: FastifyRequest) => networkOf(authentication.clientAddress)
   return {
-    hits: createRateLimiter(app, 'hits', limits.hitsPerCaller, count, callerOf, ({ name }) => name),
+    hits: createRateLimiter(app, 'hits', limits.hitsPerCaller, count, callerOf),
     /** Requests of a caller that cost. */
-    caller: createRateLimiter(app, 'caller', perCaller, count, callerOf, ({ name }) => name),
+    caller: createRateLimiter(app, 'caller', perCaller, count, callerOf),
     /** Those of them that bulk clients send. */
-    bulk: createRateLimiter(app, 'bulk', perBulk, count, callerOf, ({ name }) => name),
-    /** Requests from an address that cost, and verifications of credentials. */
-    address: createRateLimiter(app, 'address', limits.perAddress, count, addressOf, networkOf),
+    bulk: createRateLimiter(app, 'bulk', perBulk, count, callerOf),
+    /** Requests from a network that cost, and verifications of credentials. */
+    address: createRateLimiter(app, 'address', limits.perAddress, count, addressOf),
   }
 }
 
-function callerOf({ authentication: { caller } }: FastifyRequest): Caller {
+function callerOf({ authentication: { caller } }: FastifyRequest): string {
   // The limits of callers are checked when the credentials are verified.
   if (caller === undefined) throw new EdgeError(949)
-  return caller
+  return caller.name
 }
 
-/** `kind`: has no space. */
-function createRateLimiter<Subject>(
+/** `kind`: has no space. `nameOf`: whose requests are counted. */
+function createRateLimiter(
   app: FastifyInstance,
   kind: string,
   limit: RateLimit | undefined,
   count: CountRequest,
-  subjectOf: (request: FastifyRequest) => Subject,
-  nameOf: (subject: Subject) => string,
+  nameOf: (request: FastifyRequest) => string,
 ) {
   if (limit === undefined) return { count: () => true, check: async () => {}, charge: () => {} }
   const { windowMs: window } = limit
   const checkRateLimit = app.createRateLimit({
     max: limit.max,
     timeWindow: window,
-    keyGenerator: (request) => `${kind} ${nameOf(subjectOf(request))}`,
+    keyGenerator: (request) => `${kind} ${nameOf(request)}`,
   })
   return {
     /** Counts one request; returns `false` if the limit is exceeded. */
-    count: (subject: Subject): boolean => {
+    count: (name: string): boolean => {
       const max = limit.max()
-      return count(kind, nameOf(subject), window, max).count <= max
+      return count(kind, name, window, max).count <= max
     },
     /** Counts the request whose `authentication` is set; rejects with 903, `Retry-After` and `RateLimit-*` over the limit. */
     check: async (request: FastifyRequest): Promise<void> => {
@@ -115,9 +114,9 @@ function createRateLimiter<Subject>(
       throw tooManyRequests(counted.max, counted.ttl)
     },
     /** Pipeline: as `check`, without a wait; throws. */
-    charge: (subject: Subject): void => {
+    charge: (name: string): void => {
       const max = limit.max()
-      const { count: counted, ends } = count(kind, nameOf(subject), window, max)
+      const { count: counted, ends } = count(kind, name, window, max)
       if (counted > max) throw tooManyRequests(max, ends)
     },
   }
