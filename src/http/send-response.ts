@@ -1,4 +1,5 @@
 /** Sends the response of the pipeline, in the form that the client accepts. */
+import { setImmediate } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { EdgeResponse } from '../core/response.ts'
 import { represent } from '../representation/represent.ts'
@@ -31,12 +32,9 @@ let turn: Promise<void> | undefined
  * for the others.
  */
 function endOfTurn(): Promise<void> {
-  turn ??= new Promise((resolve) =>
-    setImmediate(() => {
-      turn = undefined
-      resolve()
-    }),
-  )
+  turn ??= setImmediate().then(() => {
+    turn = undefined
+  })
   return turn
 }
 

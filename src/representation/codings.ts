@@ -61,12 +61,11 @@ export function encode(form: StoredForm, body: Buffer, coding: Coding, identity:
   if (form.encoded === undefined && !(identity && running >= MAX_CONCURRENT)) {
     running++
     form.encoded = compress(body, coding)
-      .then((encoded) => (encoded.length < body.length ? encoded : 'notSmaller'))
-      .catch(() => 'notSmaller' as const)
+      .catch(() => body)
       .then((encoded) => {
         running--
-        form.encoded = encoded
-        return encoded
+        form.encoded = encoded.length < body.length ? encoded : 'notSmaller'
+        return form.encoded
       })
   }
   return form.encoded
