@@ -8,19 +8,11 @@ import { badValue, checkValues, type Described } from './validation.ts'
 
 export type Prefixes = Readonly<Record<PrefixSetting, readonly string[]>>
 
-type CheckParam = (param: Param, value: string, name: string, query: Values) => EdgeError | undefined
-
 /**
  * Returns a function that throws an EdgeError for a request with an invalid value. `prefixes`: the values that a parameter with
  * `startsWith` may begin with. `headers`: of a body; `body`: absent if it is not read yet.
  */
 export function createChecks(prefixes: () => Prefixes) {
-  const checkPrefix: CheckParam = (param, value, name) => {
-    if (param.startsWith === undefined) return undefined
-    const fits = prefixes()[param.startsWith].some((prefix) => isWithin(value, prefix))
-    return fits && !value.split(/[/\\]/).includes('..') ? undefined : badValue(param.kind, name)
-  }
-  const checks: readonly CheckParam[] = [checkCompanion, checkPattern, checkPrefix, checkPageLimit]
   return (endpoint: Endpoint, params: Values, query: Values, headers?: IncomingHttpHeaders, body?: Values): void => {
     const described = describedBody(endpoint)
     checkValues(endpoint.params, params, true)
@@ -29,16 +21,28 @@ export function createChecks(prefixes: () => Prefixes) {
     const missing = missingName(endpoint.query, query) ?? (described && body && missingField(described, body))
     if (missing !== undefined) throw missing
     if (endpoint.oneOf !== undefined) checkOneOf(endpoint.oneOf, query)
-    for (const [name, param] of Object.entries(endpoint.query)) {
-      const value = query[name]
-      if (value === undefined) continue
-      for (const check of checks) {
-        const error = check(param, value, name, query)
-        if (error !== undefined) throw error
-      }
-    }
+    for (const [name, param] of Object.entries(endpoint.query)) checkRules(name, param, query, prefixes)
     if (described?.kind === 'upload') checkKindOfFile(described, query, headers?.['content-type'])
   }
+}
+
+/** Throws for a value that is one of its kind, and that another rule of its parameter forbids. */
+function checkRules(name: string, param: Param, query: Values, prefixes: () => Prefixes): void {
+  const value = query[name]
+  if (value === undefined) return
+  const { kind, requires, within, startsWith, pageLimit } = param
+  if (requires !== undefined && query[requires] === undefined)
+    throw new EdgeError(604, `. Missing field: '${requires}'`)
+  if (within !== undefined && !new RegExp(within.pattern).test(value)) throw new EdgeError(within.code)
+  if (startsWith !== undefined && !isWithinOne(value, prefixes()[startsWith])) throw badValue(kind, name)
+  if (pageLimit === undefined) return
+  // The manager rejects 0 everywhere, and pages of more than 1000 rows where the record has a maximum.
+  if (/^0+$/.test(value)) throw new EdgeError(1406)
+  if (pageLimit.max !== undefined && Number(value) > pageLimit.max) throw new EdgeError(1405)
+}
+
+function isWithinOne(value: string, prefixes: readonly string[]): boolean {
+  return prefixes.some((prefix) => isWithin(value, prefix)) && !value.split(/[/\\]/).includes('..')
 }
 
 /** A prefix without a slash at its end is a whole name: `files.example` is no prefix of `files.example.org`. */
@@ -60,23 +64,6 @@ function checkOneOf(names: readonly string[], query: Values): void {
   if (names.some((name) => query[name] !== undefined)) return
   const [first, ...others] = names
   throw new EdgeError(604, `. Missing field: You have to specified '${first}' or ${others.join(', ')}.`)
-}
-
-const checkCompanion: CheckParam = (param, _value, _name, query) =>
-  param.requires !== undefined && query[param.requires] === undefined
-    ? new EdgeError(604, `. Missing field: '${param.requires}'`)
-    : undefined
-
-const checkPattern: CheckParam = (param, value) =>
-  param.within !== undefined && !new RegExp(param.within.pattern).test(value)
-    ? new EdgeError(param.within.code)
-    : undefined
-
-/** The manager rejects 0 everywhere, and pages of more than 1000 rows where the record has a maximum. No request is needed for that. */
-const checkPageLimit: CheckParam = (param, value) => {
-  if (param.pageLimit === undefined) return undefined
-  if (/^0+$/.test(value)) return new EdgeError(1406)
-  return param.pageLimit.max !== undefined && Number(value) > param.pageLimit.max ? new EdgeError(1405) : undefined
 }
 
 function missingField(body: Body, values: Readonly<Record<string, unknown>>): EdgeError | undefined {
