@@ -71,11 +71,11 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
   const { contract } = options
   const hits = new PreparedHits(options)
   const app = createApp(options, hits)
-  await beginRequests(app, options)
   handleErrors(app, contract, options.log)
+  await allowOrigins(app, options)
+  beginRequests(app, options)
   const authenticator = await options.authentication(app)
   hits.recogniseBy(authenticator)
-  reportRequests(app, options)
   app.addHook('onRequest', createAdmission({ ...options, authenticator, contract }))
   app.addHook('preParsing', (request, reply, _payload, done) => {
     if (!hasBody(request.headers)) return done()
@@ -107,15 +107,8 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
   }
 }
 
-/** Gives each request its state, before anything else may answer it. */
-async function beginRequests(app: FastifyInstance, options: HttpOptions): Promise<void> {
-  app.decorateRequest('edge')
-  // For plugins, as at the operations listener.
-  app.decorateRequest('caller', { getter: callerOf } as never)
-  app.addHook('onRequest', (request, _reply, done) => {
-    request.edge = request.raw.state ?? new RequestState(request.raw, options)
-    done()
-  })
+/** The plugin answers preflight requests, which are not reported. */
+async function allowOrigins(app: FastifyInstance, options: HttpOptions): Promise<void> {
   if (options.settings().listen.cors.origins.length === 0) return
   const { default: cors } = await import('@fastify/cors')
   await app.register(cors, {
@@ -124,10 +117,14 @@ async function beginRequests(app: FastifyInstance, options: HttpOptions): Promis
   })
 }
 
-/** Requests that Fastify handles are reported at their end. */
-function reportRequests(app: FastifyInstance, options: HttpOptions): void {
+/** Gives each request its state, and reports the request at its end. */
+function beginRequests(app: FastifyInstance, options: HttpOptions): void {
+  app.decorateRequest('edge')
+  // For plugins, as at the operations listener.
+  app.decorateRequest('caller', { getter: callerOf } as never)
   app.addHook('onRequest', (request, reply, done) => {
-    const { edge } = request
+    const edge = request.raw.state ?? new RequestState(request.raw, options)
+    request.edge = edge
     edge.trace = options.recordStages?.(request.id, edge.trace) ?? edge.trace
     reportAtEnd(request, reply, options)
     addHeaders(reply, commonHeaders(request.id))
