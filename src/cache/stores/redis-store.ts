@@ -95,6 +95,8 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
       onReplaced: (key) => this.#local.delete(key),
       onPurge: () => {
         this.#purges += 1
+        // Before the other replica removes the rows of what it has purged.
+        void this.#index.flush()
       },
     })
     replica.contact.recoverWith({
@@ -160,8 +162,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     if (now === undefined || compareEpochs(epochs, now) !== 'same') return
     this.#local.put(key, local, now === known)
     if (isLocal) return
-    const [isStored] = await Promise.all([this.#entries.set(key, local, lock), this.#index.add(key, local)])
-    if (!isStored && local.info) await this.#index.remove({ group: local.info.group, keys: [key] })
+    if (await this.#entries.set(key, local, lock)) this.#index.add(key, local)
   }
 
   readonly purge: CacheIndex['purge'] = async (what) => {
@@ -183,9 +184,9 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
 
   readonly state = (): CacheStoreState => ({ up: this.#replica.contact.isTrusted, local: this.#local.state })
 
-  /** Writes the counted hits. Fences of writes in progress are not renewed any more. */
+  /** Writes the new rows and the counted hits. Fences of writes in progress are not renewed any more. */
   readonly close = async (): Promise<void> => {
-    await this.#index.flushHits()
+    await this.#index.flush()
     this.#invalidator.close()
     this.#fetchLocks.close()
     this.#writeLocks.close()

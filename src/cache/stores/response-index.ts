@@ -57,11 +57,12 @@ export class ResponseIndex {
     this.#options = options
     this.#writer = new IndexWriter(options.replica)
     this.#remembered = new RememberedRows(options.codec)
-    this.#timer = setInterval(() => void this.flushHits(), options.replica.times.bulkTimeout)
+    this.#timer = setInterval(() => void this.flush(), options.replica.times.bulkTimeout)
     this.#timer.unref()
   }
 
-  async add(key: string, entry: LocalEntry): Promise<void> {
+  /** Lists the entry from a few milliseconds later on. */
+  add(key: string, entry: LocalEntry): void {
     const { info, generation, epochs, fetchedAt } = entry
     if (info === undefined) return
     const { size, fetchTime: cost, lifetime } = measuresOf(entry)
@@ -71,7 +72,7 @@ export class ResponseIndex {
     // The field names of version 0.1.0: replicas of both versions share the index.
     const head = { listed: info, generation, epochs, whole: lifetime, size, cost }
     const row = codec.encodeHead(`row:${key}`, head)
-    await this.#writer.add(info.group, [key, row, left])
+    this.#writer.add(info.group, [key, row, left])
   }
 
   countHit(key: string, entry: LocalEntry): void {
@@ -79,11 +80,12 @@ export class ResponseIndex {
     entry.newHits ??= { key, group: entry.info.group, count: 0 }
     entry.newHits.count += 1
     if (entry.newHits.count > 1) return
-    if (this.#counted.push(entry.newHits) > MAX_COUNTED_ENTRIES) void this.flushHits()
+    if (this.#counted.push(entry.newHits) > MAX_COUNTED_ENTRIES) void this.flush()
   }
 
-  /** Writes the new hits. Hits that cannot be written are lost. */
-  async flushHits(): Promise<void> {
+  /** Writes the new rows, and the new hits. What cannot be written is lost. */
+  async flush(): Promise<void> {
+    await this.#writer.flush()
     const { bodies, times } = this.#options.replica
     const byGroup = new Map<string, (string | number)[]>()
     for (const hits of this.#counted) {
@@ -116,6 +118,7 @@ export class ResponseIndex {
   }
 
   async count(): Promise<ReadonlyMap<string, number>> {
+    await this.#writer.flush()
     return countRows(this.#options.replica, this.#groups())
   }
 
@@ -130,13 +133,14 @@ export class ResponseIndex {
 
   /** Undefined: Redis is unreachable. */
   async #reader(): Promise<IndexReader | undefined> {
-    await this.flushHits()
+    await this.flush()
     const sequence = await this.#options.epochs.readSequence()
     return sequence && new IndexReader(this.#options, sequence)
   }
 
   /** Removes the rows of some keys, or all rows of a group. Without a group, of every group. */
   async remove({ group, keys }: Pick<PurgeScope, 'group' | 'keys'>): Promise<void> {
+    await this.#writer.flush()
     await Promise.all(this.#groups(group).map((each) => this.#removeFrom(each, keys)))
   }
 

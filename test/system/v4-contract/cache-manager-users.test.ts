@@ -5,6 +5,7 @@
 import t, { type Test } from 'tap'
 import { startSimulator } from '../../../packages/simulator/src/index.ts'
 import { startEdge } from '../../support/edge.ts'
+import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'
 import type { V4Body } from './both-ports.ts'
 
@@ -62,6 +63,7 @@ t.test('by default users list and explain what their roles share, and purge noth
   const { send, v3 } = await twoReplicas(t, 'passthrough')
   await send(0, 'ann', '/agents?limit=2')
   await send(0, 'eve', '/agents?limit=3')
+  await eventually(async () => urlsOf(await send(1, 'eve', '/cache')).length === 1)
   for (const at of [0, 1]) {
     t.match(urlsOf(await send(at, 'ann', '/cache')), [/^v4:\/agents\?.*limit=2/])
     t.match(urlsOf(await send(at, 'amy', '/cache?sort=url')), [/^v4:\/agents\?.*limit=2/], 'the same roles')
@@ -88,7 +90,8 @@ t.test('with access.passthroughRole operator they see and purge all stored respo
   const { send } = await twoReplicas(t, 'operator')
   await send(0, 'ann', '/agents?limit=2')
   await send(0, 'eve', '/agents?limit=3')
-  t.equal((await send(1, 'eve', '/cache?group=agents')).body.data.total_affected_items, 2)
+  // The other replica lists a response some milliseconds after it was sent.
+  await eventually(async () => (await send(1, 'eve', '/cache?group=agents')).body.data.total_affected_items === 2)
   const { status, body } = await send(1, 'eve', '/cache/agents', 'DELETE')
   t.equal(status, 200)
   t.equal(body.data.total_affected_items, 2)
@@ -99,6 +102,8 @@ t.test('a purge of a group names the stored responses that the user may read, an
   const { send } = await twoReplicas(t, 'purger')
   await send(0, 'ann', '/agents?limit=2')
   await send(0, 'eve', '/agents?limit=3')
+  const preview = () => send(1, 'eve', '/cache/agents?preview=true', 'DELETE')
+  await eventually(async () => (await preview()).body.data.entries === 2)
   for (const path of ['/cache/agents?preview=true', '/cache/agents']) {
     const { body } = await send(1, 'eve', path, 'DELETE')
     t.match(body.data.affected_items, [/^v4:\/agents\?.*limit=3/])

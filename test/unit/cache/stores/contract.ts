@@ -59,6 +59,12 @@ export async function fill(store: Store, text: string, filled: Filled = {}): Pro
   await store.store(entry(text, await epochsOf(store, filled.key, filled.tags), filled))
 }
 
+/** As `fill`. Resolves when all replicas list the entry: a store that counts rows has written its own. */
+export async function fillAndList(store: Store, text: string, filled: Filled = {}): Promise<void> {
+  await fill(store, text, filled)
+  await store.count()
+}
+
 /** Returns the body of a hit, or the kind of the lookup. */
 export async function served(store: Store, key = 'k', tags: readonly string[] = TAGS): Promise<string> {
   const lookup = await store.lookup(key, tags)
@@ -256,8 +262,8 @@ export function describeStore(t: Test, make: (t: Test) => Promise<Stores>): void
 
   t.test('the index lists what may be served, and nothing that was invalidated', async (t) => {
     const { one, other } = await make(t)
-    await fill(one, 'agents')
-    await fill(other, 'rules', { key: 'r', group: 'rules', tags: ['cache', 'cache:rules'] })
+    await fillAndList(one, 'agents')
+    await fillAndList(other, 'rules', { key: 'r', group: 'rules', tags: ['cache', 'cache:rules'] })
     const [row] = await other.list('agents')
     t.match(row, {
       key: 'k',
@@ -280,7 +286,7 @@ export function describeStore(t: Test, make: (t: Test) => Promise<Stores>): void
   t.test('peek returns the same as lookup, but counts no hit and moves no entry to the local tier', async (t) => {
     const { one, other } = await make(t)
     t.match(await one.peek('k', TAGS), { kind: 'miss' })
-    await fill(one, 'text')
+    await fillAndList(one, 'text')
     const seen = [await other.peek('k', TAGS), await other.peek('k', TAGS), await one.peek('k', TAGS)]
     const locality = seen.map((lookup) => lookup.kind === 'hit' && lookup.isLocal)
     for (const lookup of seen) t.match(hitOf(lookup), response('text'))
@@ -297,7 +303,8 @@ export function describeStore(t: Test, make: (t: Test) => Promise<Stores>): void
 
   t.test('the index is counted by group, read in pages, and searched by key', async (t) => {
     const { one, other } = await make(t)
-    for (let at = 0; at < 5; at += 1) await fill(one, `a${at}`, { key: `a${at}`, tags: [...TAGS, `agent:${at}`] })
+    for (let at = 0; at < 5; at += 1)
+      await fillAndList(one, `a${at}`, { key: `a${at}`, tags: [...TAGS, `agent:${at}`] })
     for (let at = 0; at < 3; at += 1)
       await fill(other, `r${at}`, { key: `r${at}`, group: 'rules', tags: ['cache:rules'] })
     const keys = async (offset: number, limit: number, group?: string) =>
@@ -387,7 +394,7 @@ export function describeStore(t: Test, make: (t: Test) => Promise<Stores>): void
   t.test('a purge of more keys than one command takes removes all of them', async (t) => {
     const { one, other } = await make(t)
     const keys = Array.from({ length: 300 }, (_, at) => `k${at}`)
-    await Promise.all(keys.map((key) => fill(one, key, { key })))
+    await Promise.all(keys.map((key) => fillAndList(one, key, { key })))
     t.equal((await other.list()).length, 300)
     t.equal(await other.purge({ keys }), 'done')
     t.same(await one.list(), [])

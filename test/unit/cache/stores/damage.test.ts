@@ -3,7 +3,7 @@ import t from 'tap'
 import { createEntryCodec } from '../../../../src/cache/stores/entry-codec.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { startRedis } from '../../../support/redis.ts'
-import { epochsOf, fill, served, withoutTime } from './contract.ts'
+import { epochsOf, fill, fillAndList, served, withoutTime } from './contract.ts'
 import { replica } from './replicas.ts'
 
 const server = await startRedis()
@@ -72,7 +72,7 @@ t.test('garbage in epochs, rows and messages does no harm', async (t) => {
   for (const text of ['', 'not json', '[]', 'null', '{"tags":5}', '{"q":"x","tags":["a"]}']) {
     await client.publish('edge:{e}:raised', text)
   }
-  await fill(store, 'stored')
+  await fillAndList(store, 'stored')
   await client.hset('edge:i:{agents}:rows', 'k', 'garbage')
   t.notOk((await store.list('agents')).some((row) => row.key === 'k'))
   await client.set('edge:{e}', 'not a hash')

@@ -13,20 +13,25 @@ t.test('a lone replica sends no command for the fetch lock of a miss', async (t)
   t.teardown(() => redis.close())
   const { store } = await replica(t, redis, { times })
   await fill(store, 'text', { key: 'first' })
+  let key = 'k'
   await eventually(async () => {
+    key += 'k'
     const commands = await recordCommands(redis.port, async () => {
-      const epochs = await epochsOf(store)
-      const lock = await store.acquireFetchLock('k', epochs, 5000)
+      const epochs = await epochsOf(store, key)
+      const lock = await store.acquireFetchLock(key, epochs, 5000)
       t.match(lock, { held: true, isMissing: true })
-      t.match(await store.acquireFetchLock('k', epochs, 5000), { held: false }, 'equal fetches of the replica share it')
-      await store.store(entry('text', epochs))
+      t.match(await store.acquireFetchLock(key, epochs, 5000), { held: false }, 'equal fetches of the replica share it')
+      await store.store(entry('text', epochs, { key }))
       if (lock.held) await lock.release()
     })
-    const sent = commands.filter(({ isFromScript }) => !isFromScript).map(({ words }) => words[0] ?? '')
+    // The row of the entry is sent later, together with others.
+    const sent = commands
+      .filter(({ isFromScript, words }) => !isFromScript && !words.includes('edge:i:{agents}'))
+      .map(({ words }) => words[0] ?? '')
     // On a busy machine, the epochs may be too old, and the lock is shared then.
-    return sent.sort().join(' ') === 'evalsha evalsha evalsha evalsha'
+    return sent.sort().join(' ') === 'evalsha evalsha evalsha'
   })
-  t.equal(await served(store), 'text')
+  t.equal(await served(store, key), 'text')
 })
 
 t.test('a replica is registered when it has started: from then on, the others share fetch locks with it', async (t) => {

@@ -7,7 +7,7 @@ import { RememberedRows } from '../../../../src/cache/stores/index-rows.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { recordCommands } from '../../../support/redis-monitor.ts'
-import { fill, type Store } from './contract.ts'
+import { fill, fillAndList, type Store } from './contract.ts'
 import { replica } from './replicas.ts'
 
 const ENTRIES = 1000
@@ -18,7 +18,7 @@ const tagsOf = (at: number, group: string) => ['cache', `cache:${group}`, `agent
 const keyOf = (at: number, group = 'agents') => `${group}-${at}`
 
 async function store(into: Store, at: number, group = 'agents'): Promise<void> {
-  await fill(into, `text ${at}`, { key: keyOf(at, group), group, tags: tagsOf(at, group) })
+  await fillAndList(into, `text ${at}`, { key: keyOf(at, group), group, tags: tagsOf(at, group) })
 }
 
 const keysOf = async (of: Store, group?: string) => (await of.list(group)).map(({ key }) => key).sort()

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../../src/cache/stores/memory-store.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { startRedis } from '../../../support/redis.ts'
-import { fill, type Store, TAGS } from './contract.ts'
+import { fillAndList, type Store, TAGS } from './contract.ts'
 import { replica } from './replicas.ts'
 
 const HOUR = 3_600_000
@@ -38,7 +38,7 @@ interface Measured {
 /** Stores an entry, steps the clock, and reads the age of the entry in both stores. */
 async function measure(by: number, one: Store, other: Store): Promise<Measured> {
   const begin = performance.now()
-  await fill(one, 'stored', { more: { ttl: FRESH, staleWhileRevalidate: 0, staleIfError: 0 } })
+  await fillAndList(one, 'stored', { more: { ttl: FRESH, staleWhileRevalidate: 0, staleIfError: 0 } })
   const before = await ageOf(other)
   const restoreClock = stepClock(by)
   const ages: Measured['ages'][number][] = []

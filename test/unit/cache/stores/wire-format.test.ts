@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createEntryCodec } from '../../../../src/cache/stores/entry-codec.ts'
 import { startRedis } from '../../../support/redis.ts'
-import { epochsOf, fill, TAGS } from './contract.ts'
+import { epochsOf, fill, fillAndList, TAGS } from './contract.ts'
 import { replica } from './replicas.ts'
 
 const redis = await startRedis()
@@ -18,7 +18,7 @@ t.test('an entry that version 0.1.0 wrote is a miss, and its index row is read',
   const head = { generation, epochs, tags: TAGS, listed: LISTED, answer: ANSWER }
   await client.set('edge:c:old', await codec.encode('edge:c:old', head, Buffer.from('body')), 'PX', 29_000)
   t.match(await store.lookup('old', TAGS), { kind: 'miss', changed: false })
-  await fill(store, 'new', { key: 'old' })
+  await fillAndList(store, 'new', { key: 'old' })
   t.match(await store.lookup('old', TAGS), { kind: 'hit', response: { body: Buffer.from('new') } })
   const stored = await codec.decode('edge:c:old', (await client.getBuffer('edge:c:old')) ?? Buffer.alloc(0))
   t.match(stored, { head, body: Buffer.from('body') }, 'a replica of that version has its entry still')
@@ -41,7 +41,7 @@ t.test('a status is stored in Redis for its lifetime and the time that a replica
 
 t.test('a row that this version writes is what version 0.1.0 reads', async (t) => {
   const { store } = await replica(t, redis, { localBytes: () => 0 })
-  await fill(store, 'v1', { key: 'new' })
+  await fillAndList(store, 'v1', { key: 'new' })
   const listed = { ...LISTED, url: '/agents?text=v1' }
   const bytes = await redis.client().hgetBuffer('edge:i:{agents}:rows', 'new')
   t.match(codec.decodeHead('row:new', bytes ?? Buffer.alloc(0)), { listed, whole: 30_000, size: 2, cost: 7 })
