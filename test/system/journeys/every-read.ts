@@ -9,6 +9,7 @@ import { catalogue } from '../../../src/contracts/index.ts'
 import { v4Contract } from '../../../src/contracts/v4/index.ts'
 import { startFaultProxy } from '../../faults/proxy.ts'
 import { merge, type RunningEdge, type Settings, SHORT_CONTACTS, startEdge } from '../../support/edge.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const PASSWORD = 'only-for-tests'
 const SILENCE = { minWait: 200, maxWait: 400, probeTimeout: 200, probes: 2, pause: 100 }
@@ -67,8 +68,8 @@ export interface Asked {
 }
 
 export interface Stored extends Asked {
-  /** Whether a second page can be computed: the collection has snapshots, or stored parts of nodes, and more than one row. */
-  readonly hasPages: boolean
+  /** What a second page can be computed from, if there is more than one row. Absent: from nothing. */
+  readonly pagesFrom?: 'snapshot' | 'partsOfNodes'
   /** Whether it has all rows of its collection, and a second page, so that in an outage others are computed from it. */
   readonly isWhole: boolean
 }
@@ -84,13 +85,13 @@ export interface Reply {
 
 export const describe = ({ status, cache, text }: Reply) => `${status} ${cache} ${text.slice(0, 150)}`
 
-function hasSecondPage(endpoint: Endpoint, text: string): boolean {
+function pagesFrom(endpoint: Endpoint, text: string): Pick<Stored, 'pagesFrom'> {
   const policy = compilePolicy(endpoint)
-  if (typeof policy === 'string' || endpoint.method !== 'GET') return false
-  const isOfParts = endpoint.target.kind === 'severalNodes'
   // The text around a page without rows is that of a node.
   const total = Number(/"(?:totalItems|total_affected_items)":\s*(\d+)/.exec(text)?.[1])
-  return (policy.snapshot !== undefined || isOfParts) && total > 1
+  if (typeof policy === 'string' || !(total > 1)) return {}
+  if (policy.snapshot !== undefined) return { pagesFrom: 'snapshot' }
+  return endpoint.target.kind === 'severalNodes' ? { pagesFrom: 'partsOfNodes' } : {}
 }
 
 function isWhole(endpoint: Endpoint, text: string): boolean {
@@ -106,6 +107,8 @@ function isWhole(endpoint: Endpoint, text: string): boolean {
 const VALIDATION = /configuration\/validation/
 
 export const limited = (path: string, limit: number) => path.replace(/([?&]limit=)\d+/, `$1${limit}`)
+
+export const isStored = (cache: string) => /; (?:hit|stored)/.test(cache)
 
 const readsOf = (records: readonly Endpoint[]) => records.filter(({ method }) => method === 'GET')
 
@@ -170,6 +173,18 @@ export async function start(t: Test, rig: Rig, caches: readonly Settings[]) {
     return { status, cache: `${headers.get('cache-status')}`, text, hasAge: headers.has('age') }
   }
   const setAll = (kind: 'refuse' | 'pass') => Promise.all(proxies.map((proxy) => proxy.set({ kind })))
+  /** Requests pages of a collection until each is stored, and others until they come from the snapshot of the rows. */
+  const storePages = async (at: number, { contract, path, pagesFrom }: Stored): Promise<void> => {
+    const cacheOf = async (limit: number) => (await ask(at, { contract, path: limited(path, limit) })).cache
+    for (const limit of [1, 2, 3]) await eventually(async () => isStored(await cacheOf(limit)))
+    if (pagesFrom !== 'snapshot') return
+    // Hits demand no snapshot: reads of the v3 contract may have stored the first pages of the v4 contract too.
+    let limit = 3
+    await eventually(async () => {
+      limit += 1
+      return (await cacheOf(limit)).includes('snapshot')
+    })
+  }
   /** Sends each read twice, and returns those that are stored. */
   const store = async (t: Test, at: number): Promise<readonly Stored[]> => {
     const contracts = contractsOf(rig)
@@ -184,11 +199,11 @@ export async function start(t: Test, rig: Rig, caches: readonly Settings[]) {
     for (const { endpoint, ...asked } of all) {
       await ask(at, asked)
       const { status, cache, text } = await ask(at, asked)
-      if (status === 200 && /; (?:hit|stored)/.test(cache) && !VALIDATION.test(asked.path))
-        stored.push({ ...asked, hasPages: hasSecondPage(endpoint, text), isWhole: isWhole(endpoint, text) })
+      if (status !== 200 || !isStored(cache) || VALIDATION.test(asked.path)) continue
+      stored.push({ ...asked, ...pagesFrom(endpoint, text), isWhole: isWhole(endpoint, text) })
     }
     t.ok(stored.length > 60 * contracts.length, `${stored.length} of ${all.length} reads are stored`)
     return stored
   }
-  return { ask, setAll, store, simulator }
+  return { ask, setAll, store, storePages, simulator }
 }

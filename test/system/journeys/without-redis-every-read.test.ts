@@ -6,7 +6,7 @@
 import t from 'tap'
 import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'
-import { type Asked, cacheFor, contractsOf, describe, limited, rigs, start } from './every-read.ts'
+import { type Asked, cacheFor, contractsOf, describe, isStored, limited, rigs, start } from './every-read.ts'
 
 /** How Redis goes away. */
 const FAULTS = ['refused', 'stalled'] as const
@@ -31,7 +31,7 @@ for (const [number, rig] of rigs.entries()) {
       ...cacheFor(ttl, `${servers[at]?.url}`),
       withoutRedis,
     })
-    const { ask, setAll, store } = await start(t, rig, [
+    const { ask, setAll, store, storePages } = await start(t, rig, [
       cacheOf(FRESH, '10m', 'stale'),
       cacheOf(EXPIRED, '500ms', 'stale'),
       cacheOf(CALLS, '10m', 'call'),
@@ -40,15 +40,13 @@ for (const [number, rig] of rigs.entries()) {
     const isCollection = ({ path }: Asked) => path.includes('limit=')
     const collections = stored.filter(isCollection)
     const others = stored.filter((asked) => !isCollection(asked))
-    for (const at of [FRESH, EXPIRED, CALLS]) {
-      for (const { contract, path } of collections)
-        for (const limit of [1, 2, 3]) await ask(at, { contract, path: limited(path, limit) })
-    }
-    for (const { path, contract } of others) await ask(EXPIRED, { contract, path })
+    for (const at of [FRESH, EXPIRED, CALLS]) for (const collection of collections) await storePages(at, collection)
+    for (const asked of others) await eventually(async () => isStored((await ask(EXPIRED, asked)).cache))
 
     for (const redis of servers) fault === 'stalled' ? redis.pause() : await redis.kill()
     const first = collections[0] as Asked
     await eventually(async () => isMarked((await ask(FRESH, first)).cache))
+    await eventually(async () => !isStored((await ask(CALLS, first)).cache))
     const pageOf = ({ contract, path }: Asked): Asked => ({ contract, path: `${limited(path, 2)}&offset=1` })
     const lastOf = ({ contract, path }: Asked): Asked => ({ contract, path: limited(path, 3) })
     const count = async (what: string, at: number, reads: readonly Asked[]) => {
@@ -60,7 +58,7 @@ for (const [number, rig] of rigs.entries()) {
       }
       t.equal(missing.length, 0, `${what}: ${missing.length} of ${reads.length}: ${missing.join('\n')}`)
     }
-    const pages = collections.filter(({ hasPages }) => hasPages).map(pageOf)
+    const pages = collections.filter(({ pagesFrom }) => pagesFrom !== undefined).map(pageOf)
     t.ok(pages.length > collections.length / 2, `${pages.length} of ${collections.length} collections have pages`)
     await count('stored responses', FRESH, stored)
     await count('pages, while nodes answer', FRESH, pages.filter(isDetermined))
