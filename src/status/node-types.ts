@@ -1,6 +1,5 @@
 /** Nodes and replicas as the reports and the console API have them. Times are milliseconds. */
 import type { LocalState } from '../core/cache.ts'
-import type { NodeContribution } from '../core/events.ts'
 import type { NodeStateName } from '../core/node-faults.ts'
 import type { NodeLoad, PeerContact } from '../core/node-load.ts'
 
@@ -23,17 +22,6 @@ export interface NodeState extends NodeLoad {
   readonly ejectedFor?: number
 }
 
-/** A response that the edge joined from the responses of several nodes. */
-export interface JoinedResponse {
-  readonly ago: number
-  readonly route: string
-  readonly ms: number
-  readonly nodes: readonly NodePart[]
-}
-
-/** The contribution of one node to a joined response. Without `errorKind`: of an earlier release. */
-export type NodePart = NodeContribution
-
 /** `lastFailure` only of a node that is not up. */
 export type ReportedNode = Pick<NodeState, 'name' | 'state' | 'inFlight' | 'limit' | 'lastFailure'>
 
@@ -45,12 +33,12 @@ export interface ReplicaSummary extends PeerContact {
   readonly draining?: boolean
   /** How far its clock is ahead of that of this replica. Absent: the version of the replica does not report it. */
   readonly clockAhead?: number
-  readonly rates: Rates
   /** Its local tier. Absent: it stores nothing, or its version does not report it. */
   readonly local?: LocalState
   readonly nodes: readonly ReportedNode[]
-  /** The newest joined responses, as many as fit. Absent if the version of the replica does not report them. */
-  readonly joined?: readonly JoinedResponse[]
+  /** What its console has added, which checks both: the rates of the last seconds, and the newest joined responses. */
+  readonly rates?: unknown
+  readonly joined?: unknown
 }
 
 /** Response of `PUT` and `DELETE /api/nodes/:node/drain`. */
@@ -62,20 +50,4 @@ export interface DrainResult {
   readonly until?: string
   /** `thisReplica`: there is no Redis. The drain ends with the process. */
   readonly appliesTo: 'allReplicas' | 'thisReplica'
-}
-
-/** Rates over one period. The ratio and the latencies are absent if the period had no such request. */
-export interface Rates {
-  readonly perSecond: number
-  /** Requests whose response the cache may have. Absent: a replica of an earlier version reports none. */
-  readonly cacheablePerSecond?: number
-  /** Hits divided by cacheable requests. */
-  readonly hitRatio?: number
-  readonly p50?: number
-  readonly p99?: number
-  readonly callsPerSecond: number
-  /** Milliseconds of node time that cache hits saved, per second. */
-  readonly savedPerSecond: number
-  /** Responses with a 5xx status. */
-  readonly failuresPerSecond: number
 }

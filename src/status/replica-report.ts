@@ -1,13 +1,15 @@
 /** The form of the reports that replicas exchange, and what one of them is made of. */
 import { Type } from 'typebox'
 import type { LocalState } from '../core/cache.ts'
-import type { JoinedResponse, NodeState, Rates, ReplicaSummary, ReportedNode } from './node-types.ts'
+import type { NodeState, ReplicaSummary, ReportedNode } from './node-types.ts'
 import { parserOf } from './validation.ts'
 
-/** What a plugin adds to the report of this replica. The rates are those of the last seconds. */
+/** What the console adds to the report of this replica, and checks in the reports of others. */
 export interface ReplicaReport extends Readonly<Record<'costs' | 'events', Exchanged>> {
-  rates(): Rates
-  joined(): readonly JoinedResponse[]
+  /** The rates of the last seconds. */
+  rates(): unknown
+  /** The newest one first. As many are sent as fit. */
+  joined(): readonly unknown[]
 }
 
 /** What the edge itself reports. */
@@ -47,19 +49,10 @@ export const EXCHANGED_NAMES = ['settings', 'costs', 'events'] as const
 type ExchangedName = (typeof EXCHANGED_NAMES)[number]
 
 const number = Type.Number()
-const optionalNumber = Type.Optional(Type.Number())
 export const text = Type.String({ maxLength: 300 })
 const lastFailure = Type.Optional(Type.Object({ fault: text, detail: text, ago: number }))
 /** Another version may know further states. */
 const state = Type.Unsafe<NodeState['state']>(text)
-const nodePart = Type.Object({
-  node: text,
-  rows: optionalNumber,
-  total: optionalNumber,
-  ms: optionalNumber,
-  error: Type.Optional(text),
-  errorKind: Type.Optional(Type.Enum(['failed', 'answered', 'knownLimit'])),
-})
 const latestCalls = Type.Optional(Type.Array(Type.Object({ node: text, ago: number }), { maxItems: MAX_NODES }))
 /**
  * Other programs may write to this Redis, so a report is validated before it is used. Not the list of nodes and the parts of
@@ -70,19 +63,9 @@ const reportSchema = Type.Object({
   version: text,
   ready: Type.Boolean(),
   draining: Type.Optional(Type.Boolean()),
-  wall: optionalNumber,
+  wall: Type.Optional(number),
   failing: latestCalls,
   answered: latestCalls,
-  rates: Type.Object({
-    perSecond: number,
-    cacheablePerSecond: optionalNumber,
-    callsPerSecond: number,
-    savedPerSecond: number,
-    failuresPerSecond: number,
-    hitRatio: optionalNumber,
-    p50: optionalNumber,
-    p99: optionalNumber,
-  }),
   local: Type.Optional(
     Type.Object({
       bytes: number,
@@ -94,7 +77,6 @@ const reportSchema = Type.Object({
   nodes: Type.Array(Type.Object({ name: text, state, inFlight: number, limit: number, lastFailure }), {
     maxItems: MAX_NODES,
   }),
-  joined: Type.Optional(Type.Array(Type.Object({ ago: number, route: text, ms: number, nodes: Type.Array(nodePart) }))),
   nodeList: Type.Optional(Type.Unknown()),
 })
 const parseReport = parserOf(reportSchema, MAX_REPORT_CHARS)
@@ -142,12 +124,11 @@ function wholeTimes(calls: ReplicaSummary['failing']): ReplicaSummary['failing']
 export function readReport(text: string, ago: number) {
   const value = parseReport(text)
   if (value === undefined) return []
-  const { nodeList, settings, costs, events, wall, ...report } = value as typeof value & Partial<ExchangedParts>
-  const joined = report.joined?.map((each) => ({ ...each, ago: each.ago + ago }))
+  const { nodeList, settings, costs, events, wall, ...report } = value as typeof value & AddedParts
   // `ago` is the time of Redis, so the clocks are compared through the one that all replicas see.
   const clock = wall !== undefined && { clockAhead: Math.round(wall + ago - Date.now()) }
-  const summary: ReplicaSummary = { ...report, ago, ...clock, ...(joined && { joined }) }
+  const summary: ReplicaSummary = { ...report, ago, ...clock }
   return [{ summary, nodeList, exchanged: { settings, costs, events } }]
 }
 
-type ExchangedParts = Readonly<Record<ExchangedName, unknown>>
+type AddedParts = Partial<Readonly<Record<ExchangedName | 'rates' | 'joined', unknown>>>

@@ -1,8 +1,9 @@
 /** JSON bodies of the console API (`/api/…` of the operations listener). Times are milliseconds, sizes are bytes. */
 
-import type { NodeState, Rates } from '../../../src/status/node-types.ts'
+import type { NodeState } from '../../../src/status/node-types.ts'
 import type { CacheState, Problem } from '../../../src/status/problem-types.ts'
 import type { ClientPort } from '../../../src/status/view-types.ts'
+import type { Rates } from './node-types.ts'
 
 /** `GET /api/now`. */
 export interface Now {

@@ -1,11 +1,11 @@
 /** The history of the console: the rates of the last hour, of this replica and of what the others have reported meanwhile. */
 import { systemClock } from '../../../src/core/timing.ts'
-import type { Rates, ReplicaSummary } from '../../../src/status/node-types.ts'
 import { HistoryEvents, HOUR_MS } from './history-events.ts'
 import type { History, HistoryQuery, Range } from './history-types.ts'
+import type { Rates, ReportedReplica } from './node-types.ts'
 import { RATES_PERIOD_MS, sumRates } from './traffic.ts'
 
-type ReplicaRates = Pick<ReplicaSummary, 'name' | 'rates'>
+type ReplicaRates = Pick<ReportedReplica, 'name' | 'rates'>
 
 export interface HistoryOptions {
   /** Name of this replica. */

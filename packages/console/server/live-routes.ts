@@ -10,6 +10,7 @@ import type { NodeLoad, Now } from './api-types.ts'
 import { type TailFilter, tailFilter } from './live-tail.ts'
 import type { NodeSummary, Nodes } from './node-types.ts'
 import type { Recorders } from './recorders.ts'
+import { readReplicas } from './reported-replicas.ts'
 import type { TailBatch } from './request-types.ts'
 import { sumRates } from './traffic.ts'
 
@@ -22,13 +23,14 @@ const MAX_REASON_CHARS = 150
 export function registerLiveRoutes(app: FastifyInstance, view: EdgeView, recorders: Recorders): void {
   const { name, version, cluster, cache } = view
   const { traffic } = recorders
+  const replicas = readReplicas(cluster)
   const startedAt = performance.now()
   app.get('/api/now', async ({ caller }): Promise<Now> => {
     const { ok, reasons } = view.ready()
     const clientPorts = view.clientPorts()
     const url = clientPorts[0]?.url ?? ''
     const uptime = performance.now() - startedAt
-    const others = cluster.replicas?.() ?? []
+    const others = replicas?.() ?? []
     const servedInOutage = cluster.servedInOutage?.()
     return {
       edge: { name, version, uptime, url, ports: clientPorts, ready: ok, reasons },
@@ -129,8 +131,8 @@ export function registerNodeRoutes(
   { cluster, drains }: EdgeView,
   { joins, traffic }: Recorders,
 ): void {
+  const replicas = readReplicas(cluster)
   app.get('/api/nodes', async ({ caller }): Promise<Nodes> => {
-    const { replicas } = cluster
     const mixture = cluster.layoutMixture()
     const optional = { ...(mixture && { mixture }), ...(replicas && { replicas: replicas() ?? null }) }
     const mayDrain = allows(caller.permissions, DRAIN_PERMISSION)

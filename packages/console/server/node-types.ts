@@ -2,7 +2,42 @@
  * The nodes as the page of the console and `manager-edge drain` show them, and what a drain would mean for the others. Times
  * are milliseconds.
  */
-import type { JoinedResponse, NodePart, NodeState, ReplicaSummary } from '../../../src/status/node-types.ts'
+import type { NodeContribution } from '../../../src/core/events.ts'
+import type { NodeState, ReplicaSummary } from '../../../src/status/node-types.ts'
+
+/** Rates over one period. The ratio and the latencies are absent if the period had no such request. */
+export interface Rates {
+  readonly perSecond: number
+  /** Requests whose response the cache may have. Absent: a replica of an earlier version reports none. */
+  readonly cacheablePerSecond?: number
+  /** Hits divided by cacheable requests. */
+  readonly hitRatio?: number
+  readonly p50?: number
+  readonly p99?: number
+  readonly callsPerSecond: number
+  /** Milliseconds of node time that cache hits saved, per second. */
+  readonly savedPerSecond: number
+  /** Responses with a 5xx status. */
+  readonly failuresPerSecond: number
+}
+
+/** A response that the edge joined from the responses of several nodes. */
+export interface JoinedResponse {
+  readonly ago: number
+  readonly route: string
+  readonly ms: number
+  readonly nodes: readonly NodePart[]
+}
+
+/** The contribution of one node to a joined response. Without `errorKind`: of an earlier release. */
+export type NodePart = NodeContribution
+
+/** Another replica, with what its console has added to its report. */
+export interface ReportedReplica extends ReplicaSummary {
+  readonly rates: Rates
+  /** The newest joined responses, as many as fit. Absent if the version of the replica does not report them. */
+  readonly joined?: readonly JoinedResponse[]
+}
 
 /** A node with its latencies and counts of calls of the last five minutes. */
 export interface NodeSummary extends NodeState {
@@ -24,7 +59,7 @@ export interface Nodes {
   /** Joined responses of this replica, newest first. */
   readonly joined: readonly JoinedResponse[]
   /** The other replicas. Absent without Redis; `null` if Redis is unreachable. */
-  readonly replicas?: readonly ReplicaSummary[] | null
+  readonly replicas?: readonly ReportedReplica[] | null
   /** Whether the operator who is signed in may drain nodes and put them back. */
   readonly mayDrain: boolean
   /** Whether a drain applies to all replicas. Without Redis it applies to this one, until it ends. */

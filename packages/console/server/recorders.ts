@@ -4,6 +4,7 @@ import { CallerCounts } from './caller-counts.ts'
 import { ConsoleCosts } from './costs.ts'
 import { ConsoleHistory } from './history.ts'
 import { createLiveTail, type LiveTail } from './live-tail.ts'
+import { readReplicas } from './reported-replicas.ts'
 import { RequestRecords } from './request-records.ts'
 import { createRecentJoins, createTraffic, type RecentJoins, type Traffic } from './traffic.ts'
 
@@ -28,7 +29,7 @@ export function createRecorders({ name, cluster, events, report }: EdgeView): Re
   const records = new RequestRecords(requests)
   const tail = createLiveTail(records)
   const joins = createRecentJoins()
-  const history = new ConsoleHistory({ name, rates: traffic.rates, others: cluster.replicas })
+  const history = new ConsoleHistory({ name, rates: traffic.rates, others: readReplicas(cluster) })
   const callers = new CallerCounts()
   const costs = new ConsoleCosts(requests, callers)
   const ends = [traffic, records, joins, history, callers].map((listeners) => events.on(listeners))

@@ -2,7 +2,7 @@
  * JSON bodies of the console API for single requests, and for what requests cost the nodes by caller and endpoint. Times are
  * milliseconds, sizes are bytes.
  */
-import type { NodePart } from '../../../src/status/node-types.ts'
+import type { NodePart } from './node-types.ts'
 
 /** `GET /api/requests`, an event stream: the data of one event. */
 export interface TailBatch {

@@ -2,10 +2,10 @@
 import { type EventListeners, type JoinEvent, type NodeCallEvent, wasSent } from '../../../src/core/events.ts'
 import { systemClock } from '../../../src/core/timing.ts'
 import type { LastRequests, RequestTotals } from '../../../src/status/edge-view.ts'
-import type { JoinedResponse, Rates } from '../../../src/status/node-types.ts'
 import type { Totals } from './api-types.ts'
 import type { GroupSummary } from './cache-types.ts'
 import { LatencyHistogram } from './latency-histogram.ts'
+import type { JoinedResponse, Rates } from './node-types.ts'
 import { sumsOf, sumsOfGroup } from './request-totals.ts'
 
 const SECOND_MS = 1000

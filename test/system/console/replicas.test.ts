@@ -1,4 +1,5 @@
 import t from 'tap'
+import { readReplicas } from '../../../packages/console/server/reported-replicas.ts'
 import { Replicas } from '../../../src/status/replicas.ts'
 import { startRedis } from '../../support/redis.ts'
 import { openConsole, startBrowser } from './browser.ts'
@@ -70,7 +71,7 @@ t.test('a report contains as many joined responses as fit into its size limit', 
   replicas.add(self)
   replicas.publish()
   await new Promise((resolve) => setImmediate(resolve))
-  const [other] = replicas.others() ?? []
+  const [other] = readReplicas({ replicas: replicas.others })?.() ?? []
   t.equal(other?.nodes.length, 100, 'its nodes are listed')
   const newest = Array.from({ length: 10 }, (_, at) => joinedResponse(2000 + 1000 * at))
   t.strictSame(other?.joined, newest, 'only the newest joined responses fit')

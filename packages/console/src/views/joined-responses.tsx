@@ -1,7 +1,6 @@
 /** The last joined responses by endpoint: rows and time of each node, its error, or a known limit. */
 import { Fragment } from 'preact'
-import type { JoinedResponse, NodePart } from '../../../../src/status/node-types.ts'
-import type { NodeErrorKind, Nodes } from '../../server/node-types.ts'
+import type { JoinedResponse, NodeErrorKind, NodePart, Nodes } from '../../server/node-types.ts'
 import { formatAge, formatCount, formatDuration } from '../format.ts'
 import { type Column, Table } from '../table.tsx'
 import { joinedRowsOf } from './node-exports.ts'

@@ -1,6 +1,5 @@
 /** Rows of the tables of the Nodes view, for the export. */
-import type { JoinedResponse, ReplicaSummary } from '../../../../src/status/node-types.ts'
-import type { NodeSummary } from '../../server/node-types.ts'
+import type { JoinedResponse, NodeSummary, ReportedReplica } from '../../server/node-types.ts'
 import type { ExportRow } from '../export.ts'
 
 export function nodeRowOf(node: NodeSummary): ExportRow {
@@ -31,7 +30,7 @@ export function nodeRowOf(node: NodeSummary): ExportRow {
   }
 }
 
-type Replica = Pick<ReplicaSummary, 'name' | 'version' | 'ready' | 'rates' | 'nodes'> & { readonly ago?: number }
+type Replica = Pick<ReportedReplica, 'name' | 'version' | 'ready' | 'rates' | 'nodes'> & { readonly ago?: number }
 
 export function replicaRowOf({ name, version, ready, rates, nodes, ago }: Replica): ExportRow {
   return {

@@ -1,8 +1,8 @@
 /** Current rates, their history, and the totals of this replica. */
 import type { ComponentChildren } from 'preact'
-import type { Rates } from '../../../../src/status/node-types.ts'
 import type { ClientPort } from '../../../../src/status/view-types.ts'
 import type { Now } from '../../server/api-types.ts'
+import type { Rates } from '../../server/node-types.ts'
 import { contractNames } from '../contract.tsx'
 import { formatCount, formatDuration, formatPercent, formatRate, formatWorkers } from '../format.ts'
 import { useHint } from '../hint.tsx'

@@ -1,8 +1,7 @@
 /** All replicas of the edge, this one first, with the sum of their rates. */
 
-import type { ReplicaSummary } from '../../../../src/status/node-types.ts'
 import type { Now } from '../../server/api-types.ts'
-import type { Nodes } from '../../server/node-types.ts'
+import type { Nodes, ReportedReplica } from '../../server/node-types.ts'
 import { formatAge, formatCount, formatDuration, formatPercent, formatRate } from '../format.ts'
 import { type Column, Table } from '../table.tsx'
 import { replicaRowOf } from './node-exports.ts'
@@ -19,7 +18,7 @@ const columns: readonly Column[] = [
   ['Last seen', 'number'],
 ]
 
-type Row = Pick<ReplicaSummary, 'name' | 'version' | 'ready' | 'draining' | 'rates' | 'nodes'> & {
+type Row = Pick<ReportedReplica, 'name' | 'version' | 'ready' | 'draining' | 'rates' | 'nodes'> & {
   readonly ago?: number
 }
 

@@ -1,9 +1,9 @@
 /** The history of the console over several replicas, with a clock of the test. */
 import t, { type Test } from 'tap'
-import type { ReplicaSummary } from '../../../../src/status/node-types.ts'
 import { requestEvent } from '../../../../test/support/request-event.ts'
 import { trafficOf } from '../../../../test/support/traffic.ts'
 import { ConsoleHistory, type HistoryOptions } from '../../server/history.ts'
+import type { ReportedReplica } from '../../server/node-types.ts'
 
 const START = 1_763_000_040_000
 /** Monotonic time of the start, which is no multiple of an interval. */
@@ -14,7 +14,7 @@ const MINUTE = 60 * SECOND
 const clock = { elapsed: ELAPSED }
 const wallClock = () => START + clock.elapsed - ELAPSED
 
-type Other = Pick<ReplicaSummary, 'name' | 'rates'>
+type Other = Pick<ReportedReplica, 'name' | 'rates'>
 interface Replica {
   readonly traffic: ReturnType<typeof trafficOf>
   readonly history: ConsoleHistory
