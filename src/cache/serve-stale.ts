@@ -46,8 +46,8 @@ export async function fetchOrServeStale(path: ReadPath, context: ReadContext, at
   const fetching = path.fetcher.fetchShared(context)
   const hasStale = lookup.kind === 'hit' || computesResponses(context)
   let tried: StaleReason | undefined
-  // A part of a joined response that is refreshed must be fresh, so its fetch may take long.
-  if (hasStale && request.reuse === 'allowed') {
+  // These may take long: a part of a joined response that is refreshed must be fresh, and a build must make a new snapshot.
+  if (hasStale && request.reuse === 'allowed' && request.effort === 'bounded') {
     // It may fail after a stale response was served.
     fetching.catch(() => undefined)
     const known = knownFailure(path, context)

@@ -71,6 +71,27 @@ t.test('pages that are no walk end the builds that they do not pay', async (t) =
   t.ok(builds > 0 && builds <= 3, `${builds} builds for 8 requests`)
 })
 
+t.test('a slow build over an expired snapshot is the only one', async (t) => {
+  const edge = snapshotReplica(agents(5000))
+  const { respond } = edge.nodes
+  const isOfBuild = ({ query }: { readonly query: Readonly<Record<string, string>> }) => query.limit === '1000'
+  await edge.get({ limit: '5' })
+  await edge.get({ limit: '1', offset: '1' })
+  await edge.settleBuild()
+  edge.clock.advance(60_000)
+  const latch = createLatch()
+  edge.nodes.respond = async (request, call) => {
+    if (isOfBuild(request)) await latch.opened
+    return respond(request, call)
+  }
+  // Both are late, and answered with what has expired.
+  for (let count = 0; count < 2; count += 1)
+    t.match((await edge.get({ limit: '1', offset: '1' })).status, { detail: 'stale-while-revalidate' })
+  latch.open()
+  await edge.settleBuild()
+  t.equal(edge.nodes.requests.filter(isOfBuild).length, 2 * 5)
+})
+
 t.test('a walk that a snapshot would not save builds none', async (t) => {
   const edge = snapshotReplica(agents(5000))
   for (const offset of ['0', '900', '1800', '2700']) await edge.get({ limit: '900', offset })
