@@ -56,7 +56,6 @@ interface MergedRows {
   readonly ok: true
   /** The text between `[` and `]`, with commas. */
   readonly chunks: readonly Buffer[]
-  /** The sum of the totals of all inputs. */
   readonly total: number
   /** Rows on this page by input. */
   readonly rowsTaken: readonly number[]
@@ -83,6 +82,8 @@ export function mergeRows(inputs: readonly MergeInput[], options: MergeOptions):
 interface MergeState {
   readonly inputs: readonly MergeInput[]
   readonly options: MergeOptions
+  /** The sum of the totals of all inputs. */
+  readonly total: number
   readonly fetched: readonly FetchedPages[]
   readonly reader: RowReader
   readonly unsorted: Set<number>
@@ -95,10 +96,16 @@ function* merge(inputs: readonly MergeInput[], options: MergeOptions): Cooperati
       sort === undefined
         ? defaultSortKeyReader(source)
         : createSortKeyReader(parseSorting(sort, source, yield* firstRow(inputs, source)), source)
+    let total = 0
+    for (const { rows, total: ofInput = rows.total } of inputs) total += ofInput
+    const fetched = inputs.map(createFetchedPages)
+    // A page behind the last row needs no further rows.
+    if (options.offset >= total) for (const pages of fetched) pages.isComplete = true
     const state: MergeState = {
       inputs,
       options,
-      fetched: inputs.map(createFetchedPages),
+      total,
+      fetched,
       reader: { ...keyReader, readLong: (row) => readLongRow(row, drop, source) },
       unsorted: new Set(),
     }
@@ -139,7 +146,7 @@ interface OpenInput {
 
 /** Returns undefined if an input is out of order; the input is in `unsorted` then. */
 function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedRows | undefined> {
-  const { inputs, options, reader, unsorted } = state
+  const { inputs, options, total, reader, unsorted } = state
   const { sign } = reader
   const end = options.limit > 0 ? options.offset + options.limit : 0
   /** The last one has the next row of the page. */
@@ -178,8 +185,6 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
     }
     if (isTurnOver()) yield PAUSE
   }
-  let total = 0
-  for (const { rows, total: ofInput = rows.total } of inputs) total += ofInput
   return { ok: true, chunks: writer.end(), total, rowsTaken }
 }
 

@@ -21,9 +21,7 @@ export async function mergeCollection(
   if (inputs.length === 0 && report.hasOnlyFailures) return respondWithFirstError(report)
   let remaining = inputs
   for (;;) {
-    // A page behind the last row needs no further rows.
-    const mayFetch = options.offset < remaining.reduce((sum, { total }) => sum + total, 0)
-    const merged = await mergeRows(mayFetch ? remaining : remaining.map(({ fetchMore, ...rows }) => rows), options)
+    const merged = await mergeRows(remaining, options)
     if (merged.ok) {
       for (const [at, { node, total }] of remaining.entries()) report.addRows(node, merged.rowsTaken[at] ?? 0, total)
       const body = await createCollectionBody(merged, frameOf(report.members))
