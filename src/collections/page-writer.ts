@@ -138,7 +138,7 @@ function createCondition(
     if (isObject(element)) return read(element) === is
     if (!row.includes(ending)) return false
     fields.scan(row, 0)
-    return fields.readValue(row, 0, 0) === is
+    return fields.readValue(row, 0) === is
   }
 }
 

@@ -48,7 +48,7 @@ export function createSortKeyReader(sorting: Sorting | undefined, source: Source
     const text = bytes[from] === QUOTE ? decodeValue(bytes, from, to) : undefined
     const keys: SortValue[] = []
     for (let at = 0; at < sortFields.length; at++) {
-      keys.push(sortFields[at]?.toSortValue(text ?? reader.readValue(bytes, from, at)))
+      keys.push(sortFields[at]?.toSortValue(text ?? reader.readValue(bytes, at)))
     }
     return keys
   }
@@ -72,8 +72,8 @@ export function compareSortKeys(a: SortKeys, b: SortKeys, count = a.length): num
 interface FieldReader {
   /** Finds the fields of the row at `from`. */
   scan(bytes: Buffer, from: number): void
-  /** Returns the value of a field, by its index, of the row that `scan` scanned last. */
-  readValue(bytes: Buffer, from: number, field: number): unknown
+  /** Returns the value of a field, by its index, of the row that `scan` scanned last. A row that is no object has none. */
+  readValue(bytes: Buffer, field: number): unknown
 }
 
 interface FieldPath {
@@ -93,30 +93,30 @@ export function createFieldReader(fields: readonly string[], source: Source): Fi
       ofField.push({ slot: scanner.slots.get(first) ?? 0, inner: rest.map((name) => createMemberScanner([[name]])) })
     compiled.push(ofField)
   }
-  return {
-    scan: (bytes, from) => {
-      if (bytes[from] === OPEN) scanObject(scanner, bytes, from)
-    },
-    readValue: (bytes, from, field) =>
-      bytes[from] === OPEN ? readFirstPath(scanner, compiled[field] ?? [], bytes) : undefined,
-  }
-}
+  const { found } = scanner
+  return { scan, readValue }
 
-function readFirstPath(scanner: MemberScanner, paths: readonly FieldPath[], bytes: Buffer): unknown {
-  for (const { slot, inner } of paths) {
-    let start = scanner.found[slot * 2] ?? -1
-    let end = scanner.found[slot * 2 + 1] ?? -1
-    if (start < 0) continue
-    for (const within of inner) {
-      if (bytes[start] !== OPEN) return undefined
-      scanObject(within, bytes, start)
-      start = within.found[0] ?? -1
-      end = within.found[1] ?? -1
-      if (start < 0) return undefined
-    }
-    return decodeValue(bytes, start, end)
+  function scan(bytes: Buffer, from: number): void {
+    if (bytes[from] === OPEN) scanObject(scanner, bytes, from)
+    else found.fill(-1)
   }
-  return undefined
+
+  function readValue(bytes: Buffer, field: number): unknown {
+    for (const { slot, inner } of compiled[field] ?? []) {
+      let start = found[slot * 2] ?? -1
+      let end = found[slot * 2 + 1] ?? -1
+      if (start < 0) continue
+      for (const within of inner) {
+        if (bytes[start] !== OPEN) return undefined
+        scanObject(within, bytes, start)
+        start = within.found[0] ?? -1
+        end = within.found[1] ?? -1
+        if (start < 0) return undefined
+      }
+      return decodeValue(bytes, start, end)
+    }
+    return undefined
+  }
 }
 
 /** Returns the parsed row; `undefined` if it is not JSON. */
