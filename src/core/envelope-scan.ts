@@ -20,7 +20,7 @@ import {
   OPEN_LIST,
   QUOTE,
 } from './json-scan.ts'
-import { type CooperativeTask, runTask, waitForJsonTurn } from './turns.ts'
+import { type CooperativeTask, waitForJsonTurn } from './turns.ts'
 
 /** Bytes that are checked in one turn of the event loop. Hostile ones, of brackets alone, take about two milliseconds. */
 const BYTES_PER_PIECE = 64 * 1024
@@ -38,25 +38,21 @@ const BYTES_PER_CONTAINER = 32
 /** Readers skip white space in one turn. */
 const MAX_GAP = 1024 * 1024
 
-type Found = EnvelopeMembers | undefined
-
 /**
  * Returns what was found; undefined if the bytes are not JSON, or more than is accepted. `rowsName`: the name of the list of rows
- * in `data`. A promise: it takes more than this turn.
+ * in `data`.
  */
-export function scanInTurns(bytes: Buffer, rowsName?: string): Found | Promise<Found> {
-  return runTask(scan(bytes, rowsName))
-}
-
-function* scan(bytes: Buffer, rowsName: string | undefined): CooperativeTask<Found> {
+export function* scanEnvelope(bytes: Buffer, rowsName?: string): CooperativeTask<EnvelopeMembers | undefined> {
   const scanner = new EnvelopeScanner(bytes, rowsName)
-  for (let from = 0; from < bytes.length; from += BYTES_PER_PIECE) {
-    const length = Math.min(bytes.length - from, BYTES_PER_PIECE)
+  let end = 0
+  do {
+    const length = Math.min(bytes.length - end, BYTES_PER_PIECE)
     const turn = waitForJsonTurn(length * CHECK_COST)
     if (turn !== undefined) yield turn
-    if (!scanner.readTo(from + length)) return undefined
-  }
-  return scanner.found
+    end += length
+    if (!scanner.readTo(end)) return undefined
+  } while (end < bytes.length)
+  return scanner.members
 }
 
 /**
@@ -68,7 +64,7 @@ type Expected = 'first' | 'item' | 'colon' | 'value' | 'text' | 'after'
 /** Reads bytes from their beginning, piece by piece. */
 class EnvelopeScanner {
   readonly #bytes: Buffer
-  readonly #members: EnvelopeMembers
+  readonly members: EnvelopeMembers
   /** Of each open bracket: 1 for an object. */
   readonly #objects = new Uint8Array(MAX_DEPTH + 1)
   #at = 0
@@ -82,16 +78,14 @@ class EnvelopeScanner {
 
   constructor(bytes: Buffer, rowsName?: string) {
     this.#bytes = bytes
-    this.#members = new EnvelopeMembers(bytes, rowsName)
+    this.members = new EnvelopeMembers(bytes, rowsName)
     this.#containersLeft = MIN_MAX_CONTAINERS + bytes.length / BYTES_PER_CONTAINER
   }
 
-  /** The members, once all bytes are read; undefined if there must be more bytes. */
-  get found(): EnvelopeMembers | undefined {
-    return this.#depth === 0 && this.#expected === 'after' ? this.#members : undefined
-  }
-
-  /** Reads up to this place, or somewhat further. Returns whether the bytes are accepted so far. */
+  /**
+   * Reads up to this place, or somewhat further. Returns whether the bytes are accepted so far; at the end of all, whether they
+   * are one value.
+   */
   readTo(end: number): boolean {
     while (this.#at < end) {
       const byte = this.#bytes[this.#at] ?? 0
@@ -104,7 +98,7 @@ class EnvelopeScanner {
         if (this.#at - this.#gapStart > MAX_GAP) return false
       } else if (!this.#readToken(byte)) return false
     }
-    return true
+    return end < this.#bytes.length || (this.#depth === 0 && this.#expected === 'after')
   }
 
   #readText(byte: number, end: number): boolean {
@@ -118,8 +112,8 @@ class EnvelopeScanner {
       if (at < 0) return false
     } else if (byte === QUOTE) {
       at += 1
-      if (this.#isName) this.#members.addName(this.#depth, this.#textStart, at)
-      else this.#members.endValue(this.#depth, at)
+      if (this.#isName) this.members.addName(this.#depth, this.#textStart, at)
+      else this.members.endValue(this.#depth, at)
       this.#expected = this.#isName ? 'colon' : 'after'
     } else return false
     this.#at = at
@@ -140,7 +134,7 @@ class EnvelopeScanner {
     } else {
       this.#isName = isInObject && expected !== 'value'
       if (this.#isName && byte !== QUOTE) return false
-      if (!this.#isName) this.#members.beginValue(this.#depth, at, byte)
+      if (!this.#isName) this.members.beginValue(this.#depth, at, byte)
       if (byte === QUOTE) {
         this.#textStart = at
         this.#at = end
@@ -151,7 +145,7 @@ class EnvelopeScanner {
       end = endOfScalar(this.#bytes, at)
       if (end < 0) return false
     }
-    this.#members.endValue(this.#depth, end)
+    this.members.endValue(this.#depth, end)
     this.#at = end
     this.#expected = 'after'
     return true

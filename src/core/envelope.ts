@@ -1,12 +1,13 @@
 /** The envelope of the manager's responses, and what a response or an error of the nodes means for cache and audit. */
 import { isUtf8 } from 'node:buffer'
-import { type ByteRange, type EnvelopeMembers, FAILED_NODES } from './envelope-members.ts'
-import { scanInTurns } from './envelope-scan.ts'
+import { type ByteRange, FAILED_NODES } from './envelope-members.ts'
+import { scanEnvelope } from './envelope-scan.ts'
 import { parseInTurns } from './json-parse.ts'
 import { OPEN, skipSpace, valueIn } from './json-scan.ts'
 import { digestInTurns } from './long-values.ts'
 import type { EdgeResponse, EnvelopeResponse, Origin, ReadResponse, RowRanges } from './response.ts'
 import type { StoredRead } from './stored-response.ts'
+import { type CooperativeTask, runTask } from './turns.ts'
 
 /** The error number of an envelope, or why the bytes are not one. */
 export type Envelope =
@@ -26,9 +27,25 @@ export type Envelope =
  * `rowsName`: the list in `data` whose rows are found. Here and in callers, a promise: it takes more than this turn.
  */
 export function readEnvelopeInTurns(bytes: Buffer, rowsName?: string): Envelope | Promise<Envelope> {
+  return runTask(readEnvelope(bytes, rowsName))
+}
+
+function* readEnvelope(bytes: Buffer, rowsName: string | undefined): CooperativeTask<Envelope> {
   if (!isUtf8(bytes)) return invalid('not UTF-8')
-  const found = scanInTurns(bytes, rowsName)
-  return found instanceof Promise ? found.then((late) => resultOf(late, bytes)) : resultOf(found, bytes)
+  const found = yield* scanEnvelope(bytes, rowsName)
+  if (found === undefined) return invalid('not JSON')
+  const { members, dataMembers, doubled, rows } = found
+  if (bytes[skipSpace(bytes, 0)] !== OPEN) return invalid('not an object')
+  if (doubled !== undefined) return invalid(`the member ${doubled} twice`)
+  const { from = 0, to = 0 } = members.get('error') ?? {}
+  const error = to - from > MAX_NUMBER_BYTES ? undefined : parseErrorNumber(valueIn(bytes, from, to)?.value)
+  if (error === undefined) return invalid('no error number')
+  if (!members.has('data') && !members.has('message')) return invalid('neither data nor message')
+  const totalRange = dataMembers.get('totalItems')
+  const total = totalRange && countAt(bytes, totalRange)
+  if (totalRange !== undefined && total === undefined) return invalid('the total is no number of items')
+  const namesFailedNodes = dataMembers.has(FAILED_NODES)
+  return { ok: true, error, ...(rows && { rows: { total, ...rows } }), namesFailedNodes }
 }
 
 /** A list of `data` with one page of rows, in the bytes of a response. */
@@ -45,27 +62,11 @@ export async function findListInTurns(
   rowsName: string,
   totalName: string,
 ): Promise<ListedRows | undefined> {
-  const found = await scanInTurns(bytes, rowsName)
+  const found = await runTask(scanEnvelope(bytes, rowsName))
   const totalAt = found?.dataMembers.get(totalName)
   const total = totalAt && countAt(bytes, totalAt)
   if (found?.rows === undefined || totalAt === undefined || total === undefined) return undefined
   return { rows: found.rows, total, totalAt }
-}
-
-function resultOf(found: EnvelopeMembers | undefined, bytes: Buffer): Envelope {
-  if (found === undefined) return invalid('not JSON')
-  const { members, dataMembers, doubled, rows } = found
-  if (bytes[skipSpace(bytes, 0)] !== OPEN) return invalid('not an object')
-  if (doubled !== undefined) return invalid(`the member ${doubled} twice`)
-  const { from = 0, to = 0 } = members.get('error') ?? {}
-  const error = to - from > MAX_NUMBER_BYTES ? undefined : parseErrorNumber(valueIn(bytes, from, to)?.value)
-  if (error === undefined) return invalid('no error number')
-  if (!members.has('data') && !members.has('message')) return invalid('neither data nor message')
-  const totalRange = dataMembers.get('totalItems')
-  const total = totalRange && countAt(bytes, totalRange)
-  if (totalRange !== undefined && total === undefined) return invalid('the total is no number of items')
-  const namesFailedNodes = dataMembers.has(FAILED_NODES)
-  return { ok: true, error, ...(rows && { rows: { total, ...rows } }), namesFailedNodes }
 }
 
 /** An error number, or a total, is shorter. */

@@ -1,9 +1,10 @@
 /** Reads the bodies of the v4 layout as foreign input, in turns of the event loop. */
 import type { Readable } from 'node:stream'
-import { scanInTurns } from '../../core/envelope-scan.ts'
+import { scanEnvelope } from '../../core/envelope-scan.ts'
 import { parseInTurns } from '../../core/json-parse.ts'
 import { textInTurns } from '../../core/long-values.ts'
 import type { NodeResponse } from '../../core/node-call.ts'
+import { runTask } from '../../core/turns.ts'
 import { isObject, ownField, ownText } from '../../core/values.ts'
 
 // Error codes on which the edge decides.
@@ -164,7 +165,7 @@ const MAX_ROWS = 100_000
 
 /** Returns the object, or the reason why the body is not readable. */
 async function parseChecked(body: Buffer): Promise<object | string> {
-  const found = await scanInTurns(body, 'affected_items')
+  const found = await runTask(scanEnvelope(body, 'affected_items'))
   if (found === undefined) return 'not JSON'
   const { doubled, rows } = found
   if (doubled !== undefined) return `the member ${doubled} twice`

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { scanInTurns } from '../../../src/core/envelope-scan.ts'
+import { scanEnvelope } from '../../../src/core/envelope-scan.ts'
 import { endOfValue } from '../../../src/core/json-scan.ts'
+import { runTask } from '../../../src/core/turns.ts'
 
 /** JSON texts, some with white space, and most of them with a few changed, added or removed characters. */
 const nearlyJson = fc
@@ -41,7 +42,7 @@ t.test('the scan accepts the texts that JSON.parse accepts', async (t) => {
   await fc.assert(
     fc.asyncProperty(nearlyJson, async (text) => {
       const bytes = Buffer.from(text)
-      const isAccepted = (await scanInTurns(bytes)) !== undefined
+      const isAccepted = (await runTask(scanEnvelope(bytes))) !== undefined
       if (isAccepted) accepted++
       else refused++
       return isAccepted === isJson(bytes.toString())
@@ -65,7 +66,7 @@ t.test('a value of checked JSON ends where its text ends, and is longer than few
 })
 
 t.test('each number, literal and escape of RFC 8259 is accepted, and what resembles it is not', async (t) => {
-  const accepts = async (text: string) => (await scanInTurns(Buffer.from(text))) !== undefined
+  const accepts = async (text: string) => (await runTask(scanEnvelope(Buffer.from(text)))) !== undefined
   for (const text of ['0', '-0', '10', '1.5', '1e5', '1E+5', '1.0e-05', 'true', 'false', 'null', '"\\u00eF"', '"\\/"'])
     t.ok(await accepts(text), text)
   for (const text of [
@@ -90,7 +91,7 @@ t.test('each number, literal and escape of RFC 8259 is accepted, and what resemb
 t.test('a value that is nested deeper than 100 levels is refused', async (t) => {
   const accepts = async (depth: number) => {
     const bytes = Buffer.from('['.repeat(depth) + ']'.repeat(depth))
-    return (await scanInTurns(bytes)) !== undefined
+    return (await runTask(scanEnvelope(bytes))) !== undefined
   }
   t.ok(await accepts(100))
   t.notOk(await accepts(101))
