@@ -24,13 +24,9 @@ export type Envelope =
  * Checks that the bytes are one complete response of a manager: a JSON object with `error` and `data` or `message`.
  * Truncated responses, HTML pages, other encodings, trailing bytes, values that are nested too deeply and members of which
  * readers might take one or the other are invalid. A long response is checked in several turns of the event loop.
- * `rowsName`: the list in `data` whose rows are found. Here and in callers, a promise: it takes more than this turn.
+ * `rowsName`: the list in `data` whose rows are found.
  */
-export function readEnvelopeInTurns(bytes: Buffer, rowsName?: string): Envelope | Promise<Envelope> {
-  return runTask(readEnvelope(bytes, rowsName))
-}
-
-function* readEnvelope(bytes: Buffer, rowsName: string | undefined): CooperativeTask<Envelope> {
+export function* readEnvelope(bytes: Buffer, rowsName?: string): CooperativeTask<Envelope> {
   if (!isUtf8(bytes)) return invalid('not UTF-8')
   const found = yield* scanEnvelope(bytes, rowsName)
   if (found === undefined) return invalid('not JSON')
@@ -46,6 +42,11 @@ function* readEnvelope(bytes: Buffer, rowsName: string | undefined): Cooperative
   if (totalRange !== undefined && total === undefined) return invalid('the total is no number of items')
   const namesFailedNodes = dataMembers.has(FAILED_NODES)
   return { ok: true, error, ...(rows && { rows: { total, ...rows } }), namesFailedNodes }
+}
+
+/** Runs `readEnvelope`. A promise: it takes more than this turn. */
+export function readEnvelopeInTurns(bytes: Buffer, rowsName?: string): Envelope | Promise<Envelope> {
+  return runTask(readEnvelope(bytes, rowsName))
 }
 
 /** A list of `data` with one page of rows, in the bytes of a response. */

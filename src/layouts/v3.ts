@@ -1,9 +1,10 @@
 /** The simplest dialect: the v3 contract in front of nodes of the v3 layout. */
 import { Readable } from 'node:stream'
 import type { Endpoint } from '../contracts/endpoint.ts'
-import { type Envelope, readEnvelopeInTurns } from '../core/envelope.ts'
+import { readEnvelope } from '../core/envelope.ts'
 import type { NodeResponse } from '../core/node-call.ts'
 import type { EdgeRequest } from '../core/request.ts'
+import { type CooperativeTask, runTask } from '../core/turns.ts'
 import { encode, fillPath } from './call-path.ts'
 import { createNodeCall, type Dialect, formatBody, type TranslatedResponse } from './dialect.ts'
 
@@ -30,7 +31,7 @@ export const v3: Dialect = {
     const result = await call(sent)
     if (!result.ok) return result
     const { response } = result
-    const translated = toEdgeResponse(response)
+    const translated = runTask(toEdgeResponse(response))
     return { ok: true, response, translated: translated instanceof Promise ? await translated : translated }
   },
 }
@@ -51,17 +52,12 @@ function v3Query({ endpoint, query, waitForComplete }: EdgeRequest): string {
 }
 
 /** Returns the response with unchanged bytes, or the reason why they are not an envelope of the API. */
-export function toEdgeResponse(response: NodeResponse): TranslatedResponse | Promise<TranslatedResponse> {
-  const { status, type, length, body } = response
+export function* toEdgeResponse(response: NodeResponse): CooperativeTask<TranslatedResponse> {
+  const { status, type, length, personal, body } = response
   if (body instanceof Readable) {
     return { ok: true, response: { kind: 'file', status, type, ...(length !== undefined && { length }), stream: body } }
   }
-  const envelope = readEnvelopeInTurns(body)
-  if (envelope instanceof Promise) return envelope.then((late) => responseOf(response, body, late))
-  return responseOf(response, body, envelope)
-}
-
-function responseOf({ status, personal }: NodeResponse, body: Buffer, envelope: Envelope): TranslatedResponse {
+  const envelope = yield* readEnvelope(body)
   if (!envelope.ok) return envelope
   const { rows, namesFailedNodes } = envelope
   const isPersonal = personal === true

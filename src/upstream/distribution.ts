@@ -6,6 +6,7 @@
 import { parseEnvelope } from '../core/envelope.ts'
 import type { LayoutChange } from '../core/events.ts'
 import type { CallNode, ClusterView, NodeCall, NodeResult } from '../core/node-call.ts'
+import { runTask } from '../core/turns.ts'
 import { layoutRules } from '../layouts/layout-rules.ts'
 import { toEdgeResponse } from '../layouts/v3.ts'
 import type { ClusterLog } from './options.ts'
@@ -44,7 +45,7 @@ function createCall({ credentials, ...probe }: DistributionProbe, path: string, 
 
 async function errorNumberIn(result: NodeResult): Promise<number | undefined> {
   if (!result.ok) return undefined
-  const translated = await toEdgeResponse(result.response)
+  const translated = await runTask(toEdgeResponse(result.response))
   return translated.ok ? parseEnvelope(translated.response).error : undefined
 }
 
