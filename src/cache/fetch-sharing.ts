@@ -29,11 +29,6 @@ export function workOf(context: ReadContext, run: (context: ReadContext) => Prom
   }
 }
 
-/** Returns the id of a fetch that requests with the same epochs share. */
-export function sharedId(context: ReadContext): string {
-  return flightId(context, epochsText(context.lookup))
-}
-
 const REFUSED_CREDENTIALS = 901
 
 /**
@@ -45,10 +40,11 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /**
+ * Returns the id of a fetch that requests with the same epochs share; `epochs`: another text, to share it with others.
  * Calls without a time limit, and calls with a name and a password, are shared only among their like. Calls with a token of
  * the manager are shared by users with the same rights, which are a part of the key.
  */
-export function flightId({ request, target }: ReadContext, epochs: string): string {
+export function flightId({ request, target, lookup }: ReadContext, epochs = epochsText(lookup)): string {
   const owner = request.caller.credentials === undefined ? '' : request.caller.name
   return `${target.key} ${epochs} ${request.waitForComplete} ${request.effort} ${owner}`
 }

@@ -11,7 +11,7 @@ import { tracedSeparately } from '../core/traced.ts'
 import { callNodes } from './call-nodes.ts'
 import { FetchOutcomes, NO_NODE } from './fetch-outcomes.ts'
 import { fetchOverReplicas } from './fetch-over-replicas.ts'
-import { flightId, isRefusal, sharedId, workOf } from './fetch-sharing.ts'
+import { flightId, isRefusal, workOf } from './fetch-sharing.ts'
 import { lateAfter } from './late-fetches.ts'
 import { type CachePorts, computesResponses, type FetchResult, type ReadContext } from './read-context.ts'
 import { type Shared, SingleFlight } from './single-flight.ts'
@@ -82,7 +82,7 @@ export class Fetcher {
     const computed = context.target.policy.snapshot && (await this.#compute(context))
     if (computed !== undefined) return computed
     const work = workOf(context, (own) => this.#fetch(own, this.#handlerFor(own)), true)
-    const shared = sharedId(context)
+    const shared = flightId(context)
     const id = this.#ports.neverCollapses ? `${shared} ${context.request.requestId}` : shared
     return this.#resultOf(await this.#flights.join(id, context.request.client, work), context)
   }
@@ -109,7 +109,7 @@ export class Fetcher {
     const run = async (own: ReadContext) =>
       (await this.#compute(own)) ?? (await this.#fetch(own, tracedSeparately('refresh', this.#handlerFor(own))))
     const work = workOf(limited, run, true)
-    return this.#flights.background(sharedId(limited), work).finally(() => this.#refreshing.delete(key))
+    return this.#flights.background(flightId(limited), work).finally(() => this.#refreshing.delete(key))
   }
 
   /**
@@ -150,7 +150,7 @@ export class Fetcher {
     }
     const work = { onStart, run, continuesWithoutCallers: true }
     const suffix = source === undefined ? '' : ` stored${source.isOnlySource ? ', no other source' : ''}`
-    const id = `${sharedId(context)}${suffix}`
+    const id = `${flightId(context)}${suffix}`
     // Without its flow: the request needs no node.
     const { signal, presence } = context.request.client
     return (await this.#computations.join(id, { signal, ...(presence && { presence }) }, work)).value

@@ -72,7 +72,10 @@ class MemoryCache implements CacheStore, CacheIndex, EpochStore {
     const { key, tags, info } = entry
     const isCurrent = compareEpochs(entry.epochs, this.#epochs.of(key, tags)) === 'same'
     const isStored = isCurrent && this.#entries.put(key, toLocalEntry(entry, this.#elapsed()), true)
-    if (isStored && info !== undefined) this.#addToGroup(info.group, key)
+    if (isStored && info !== undefined) {
+      const keys = this.#keysByGroup.get(info.group) ?? new Set()
+      this.#keysByGroup.set(info.group, keys.add(key))
+    }
     return undefined
   }
 
@@ -142,11 +145,6 @@ class MemoryCache implements CacheStore, CacheIndex, EpochStore {
   readonly state = (): CacheStoreState => ({ up: true, local: this.#entries.state })
 
   readonly close = async (): Promise<void> => this.#entries.clear()
-
-  #addToGroup(group: string, key: string): void {
-    const keys = this.#keysByGroup.get(group) ?? new Set()
-    this.#keysByGroup.set(group, keys.add(key))
-  }
 
   /** The keys by group, in the order of the groups' names; without a group, of all groups. */
   #groups(group?: string): ReadonlyMap<string, ReadonlySet<string>> {
