@@ -43,10 +43,10 @@ export async function createAuthenticator(
       costs: boolean,
     ): Promise<Caller> => {
       const known = recall(request.headers.authorization, clientAddress)
-      const authentication = begin(request, clientAddress, known)
+      request.authentication = { clientAddress, caller: known }
       if (costs || known === undefined) await limits.address.check(request)
       const caller = known ?? (await verify(request, reply))
-      authentication.caller = caller
+      request.authentication.caller = caller
       await limits.hits.check(request)
       if (costs) await limits.caller.check(request)
       return caller
@@ -95,11 +95,6 @@ function rememberCredentials(
   }
 }
 
-function begin(request: FastifyRequest, clientAddress: string, caller?: Caller) {
-  request.authentication = { clientAddress, ...(caller && { caller }) }
-  return request.authentication
-}
-
 /** For the operations listener, which has sign-ins beside the header `Authorization`. */
 function signInChecks(access: Access, limits: Awaited<ReturnType<typeof registerRateLimiters>>) {
   return {
@@ -109,7 +104,7 @@ function signInChecks(access: Access, limits: Awaited<ReturnType<typeof register
       clientAddress: string,
       { name, password }: { readonly name: string; readonly password: string },
     ): Promise<Caller> => {
-      begin(request, clientAddress)
+      request.authentication = { clientAddress, caller: undefined }
       await limits.address.check(request)
       const result = await access.authenticatePassword(networkOf(clientAddress), { username: name, password })
       if (!result.ok) throw refusal(access, result)
@@ -117,13 +112,13 @@ function signInChecks(access: Access, limits: Awaited<ReturnType<typeof register
     },
     /** Counts a request of a caller that was recognised by a session. Rejects with 903. */
     countCaller: async (request: FastifyRequest, clientAddress: string, caller: Caller): Promise<void> => {
-      begin(request, clientAddress, caller)
+      request.authentication = { clientAddress, caller }
       await limits.hits.check(request)
       await limits.caller.check(request)
     },
     /** Counts a request without a caller. Rejects with 903. */
     countAddress: (request: FastifyRequest, clientAddress: string): Promise<void> => {
-      begin(request, clientAddress)
+      request.authentication = { clientAddress, caller: undefined }
       return limits.address.check(request)
     },
   }

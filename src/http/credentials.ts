@@ -23,8 +23,8 @@ declare module 'fastify' {
 
 interface Authentication {
   readonly clientAddress: string
-  /** Absent until the credentials are verified. */
-  caller?: Caller
+  /** `undefined` until the credentials are verified. */
+  caller: Caller | undefined
   /** Of name and password. Absent until they are checked. */
   result?: AuthResult
   /** The key of the edge (PEM) that its token names. Absent until it is verified. */
