@@ -71,6 +71,8 @@ function rejectUnaccepted(parser: SaxesParser): () => number {
   })
   parser.on('opentag', () => {
     elements += 1
+    // Without a listener, the parser does not collect texts: millions of line ends or entities would take hundreds of MB.
+    parser.off('text')
     depth += 1
     attributes = 0
     if (depth > MAX_DEPTH) throw invalid(`More than ${MAX_DEPTH} levels`)
