@@ -45,16 +45,21 @@ export class SingleFlight<T> {
     const found = this.#flights.get(id)
     if (found === undefined || found.isAbandoned) {
       work.onStart?.()
-      return { value: await this.#begin(id, new Flight(work)).join(client), collapsed: false }
+      const flight = new Flight(work)
+      const value = flight.join(client)
+      this.#begin(id, flight)
+      return { value: await value, collapsed: false }
     }
     return this.#follow(found, client, () => this.join(id, client, work))
   }
 
   /** Starts a flight without a caller, unless there is one with this id. Resolves when it has ended; never rejects. */
   async background(id: string, work: Work<T>): Promise<void> {
-    const flight = this.#flights.get(id) ?? this.#begin(id, new Flight(work))
+    const known = this.#flights.get(id)
+    const flight = known ?? new Flight(work)
     flight.presence.pin()
-    await flight.outcome.catch(() => {})
+    if (known === undefined) this.#begin(id, flight)
+    await flight.start().catch(() => {})
   }
 
   /**
@@ -67,10 +72,11 @@ export class SingleFlight<T> {
     if (waiting === undefined || waiting.isAbandoned) {
       work.onStart?.()
       const current = this.#flights.get(id)
-      const flight = new Flight(work, current?.outcome)
+      const flight = new Flight(work, current?.start())
+      const value = flight.join(client)
       if (current === undefined) this.#begin(id, flight)
       else this.#waiting.set(id, flight)
-      return { value: await flight.join(client), collapsed: false }
+      return { value: await value, collapsed: false }
     }
     return this.#follow(waiting, client, () => this.joinNext(id, client, work))
   }
@@ -89,7 +95,7 @@ export class SingleFlight<T> {
     }
   }
 
-  #begin(id: string, flight: Flight<T>): Flight<T> {
+  #begin(id: string, flight: Flight<T>): void {
     this.#flights.set(id, flight)
     const end = () => {
       const next = this.#waiting.get(id)
@@ -97,8 +103,7 @@ export class SingleFlight<T> {
       if (next !== undefined) this.#begin(id, next)
       else if (this.#flights.get(id) === flight) this.#flights.delete(id)
     }
-    flight.outcome.then(end, end)
-    return flight
+    flight.start().then(end, end)
   }
 }
 
@@ -108,38 +113,48 @@ function isConnected({ presence }: RequestClient): boolean {
 
 class Flight<T> {
   readonly presence = new SharedPresence()
-  readonly outcome: Promise<T>
   readonly #controller = new Cancellation()
-  readonly #continuesWithoutCallers: boolean
+  readonly #work: Work<T>
+  readonly #after: Promise<unknown> | undefined
+  #outcome: Promise<T> | undefined
   #callers = 0
 
   /** `after`: the work starts when this promise has settled. */
   constructor(work: Work<T>, after?: Promise<unknown>) {
+    this.#work = work
+    this.#after = after
+  }
+
+  /** Starts the work, once. Returns its outcome. */
+  start(): Promise<T> {
+    if (this.#outcome !== undefined) return this.#outcome
     const { signal } = this.#controller
     const client = { signal, presence: this.presence }
-    this.#continuesWithoutCallers = work.continuesWithoutCallers
-    const start = () => {
+    const startLater = () => {
       signal.throwIfAborted()
-      return work.run(client)
+      return this.#work.run(client)
     }
-    this.outcome = after === undefined ? work.run(client) : after.then(start, start)
+    this.#outcome = this.#after === undefined ? this.#work.run(client) : this.#after.then(startLater, startLater)
     // Each caller gets the rejection; without a caller, it must not end the process.
-    this.outcome.catch(() => {})
+    this.#outcome.catch(() => {})
+    return this.#outcome
   }
 
   get isAbandoned(): boolean {
     return this.#controller.signal.aborted
   }
 
+  /** The first caller starts the work. It counts as present before, so that the work is not taken for one that none awaits. */
   async join({ signal, presence, flow }: RequestClient): Promise<T> {
     this.#callers += 1
     const leave = this.presence.join(presence, flow?.isBulk)
     try {
-      return await withTimeout<T, never>(this.outcome, Number.POSITIVE_INFINITY, undefined as never, signal)
+      return await withTimeout<T, never>(this.start(), Number.POSITIVE_INFINITY, undefined as never, signal)
     } finally {
       leave()
       this.#callers -= 1
-      if (signal.aborted && this.#callers === 0 && !this.#continuesWithoutCallers) this.#controller.abort(signal.reason)
+      if (signal.aborted && this.#callers === 0 && !this.#work.continuesWithoutCallers)
+        this.#controller.abort(signal.reason)
     }
   }
 }

@@ -41,6 +41,17 @@ t.test(
   },
 )
 
+t.test('a fetch is awaited from its start by the client that begins it', async (t) => {
+  const { read, nodes } = replica()
+  const awaited: unknown[] = []
+  nodes.respond = async ({ client: { presence } }, call) => {
+    awaited.push([presence?.isAwaited, presence?.isInteractive])
+    return success(call)
+  }
+  await read(request({ client: client() }))
+  t.strictSame(awaited, [[true, true]])
+})
+
 t.test('a client that joins a fetch when it is dropped makes another call, and no node has failed', async (t) => {
   const { read, nodes } = replica()
   const { opened, open } = createLatch()
