@@ -4,8 +4,7 @@ import type { EdgeRequest } from '../core/request.ts'
 
 /** Fills a path template. Throws 601 for a value that cannot be a path segment. */
 export function fillPath(template: string, params: EdgeRequest['params']): string {
-  const fill = (part: string) => (part.startsWith(':') ? encodeSegment(params, part.slice(1)) : part)
-  return template.split('/').map(fill).join('/')
+  return template.replaceAll(/\/:([^/]+)/g, (_, name: string) => `/${encodeSegment(params, name)}`)
 }
 
 /** Encodes a value as one segment. A value of dots only is refused: servers read `..` as the parent. */
