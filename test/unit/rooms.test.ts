@@ -125,7 +125,12 @@ const table: Readonly<Record<string, Room>> = {
   },
   // The operators' page runs in a browser. It knows the edge only by the types of the console API, and what follows from them.
   'packages/console': {
-    rooms: ['packages/console/server/*-types', 'packages/console/server/explained-url', 'status/*-types'],
+    rooms: [
+      'packages/console/server/*-types',
+      'packages/console/server/explained-url',
+      'packages/console/server/other-fields',
+      'status/*-types',
+    ],
     packages: ['preact', '@preact/signals', 'uplot', '@tanstack/virtual-core'],
   },
   // The console API and what it records: a plugin of the operations listener, which sees the edge through `EdgeView`.
@@ -198,6 +203,7 @@ const table: Readonly<Record<string, Room>> = {
     rooms: [
       'packages/console/server/*-types',
       'packages/console/server/explained-url',
+      'packages/console/server/other-fields',
       'app/base',
       'app/cluster',
       'app/process',

@@ -82,3 +82,8 @@ export function formatClock(at: number): string {
 export function formatDay(at: number): string {
   return new Date(at).toLocaleDateString('sv')
 }
+
+/** Returns the text with a capital first letter. */
+export function capitalise(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+}

@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks'
 import type { Problem } from '../../../src/status/problem-types.ts'
 import type { Now } from '../server/api-types.ts'
 import { clock, contact } from './api.ts'
-import { formatClock, formatDay, formatDuration } from './format.ts'
+import { capitalise, formatClock, formatDay, formatDuration } from './format.ts'
 import { titles } from './route.ts'
 
 /** A problem that the page found by itself has no kind of the edge. */
@@ -20,7 +20,7 @@ export function currentProblems(now: Now | undefined): readonly ShownProblem[] {
   if (error === undefined) return now?.problems ?? []
   const age = Math.max(0, Math.round((clock.value - lastResponseAt) / 1000) * 1000)
   const detail = lastResponseAt === 0 ? '' : `The data below is ${formatDuration(age)} old.`
-  const summary = `${error.charAt(0).toUpperCase()}${error.slice(1)}`
+  const summary = capitalise(error)
   return [{ kind: 'noConnection', severity: 'error', summary, detail }]
 }
 

@@ -116,6 +116,7 @@ t.test('explain shows what the cache does with a read, and what a write invalida
   t.equal(read.code, 0, read.err)
   t.match(read.out, /^endpoint {5}GET \/agents\/:agent_id$/m)
   t.match(read.out, /^next {9}hit: fresh$/m)
+  t.match(read.out, /^group {8}agents$/m)
   t.match(read.out, /^ {2}DELETE \/agents\/:agent_id/m)
   t.match(JSON.parse((await run(['explain', 'get', '/agents/001', '--json'])).out), { next: { hit: true } })
 

@@ -3,9 +3,10 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { ClientPort, Explanation } from '../../../../src/status/view-types.ts'
 import { parseExplainedUrl } from '../../server/explained-url.ts'
+import { otherFields } from '../../server/other-fields.ts'
 import { callApi } from '../api.ts'
 import { Contract } from '../contract.tsx'
-import { formatDuration } from '../format.ts'
+import { capitalise, formatDuration } from '../format.ts'
 import { Property } from '../property.tsx'
 import { replaceQuery, route } from '../route.ts'
 
@@ -74,7 +75,7 @@ export function Explain({ ports }: { readonly ports: readonly ClientPort[] }) {
 }
 
 function ExplanationDetails({ found }: { readonly found: Explanation }) {
-  const { endpoint, cacheable, reason, url, group, scope, tags, key, next, invalidatedBy = [] } = found
+  const { endpoint, cacheable, reason, url, tags, next, invalidatedBy = [], ...others } = found
   return (
     <>
       <p class="verdict">
@@ -94,10 +95,10 @@ function ExplanationDetails({ found }: { readonly found: Explanation }) {
             value={formatDuration(Math.abs(next.timeLeft))}
           />
         )}
-        {group !== undefined && <Property name="Group" value={group} />}
-        {scope !== undefined && <Property name="Scope" value={scope} />}
+        {otherFields(others).map(([name, value]) => (
+          <Property key={name} name={capitalise(name)} value={value} />
+        ))}
         {tags !== undefined && <Property name="Tags" value={tags.join(' ')} />}
-        {key !== undefined && <Property name="Key" value={key} />}
       </dl>
       {invalidatedBy.length > 0 && (
         <>

@@ -10,6 +10,7 @@ import type { Problem, Problems } from '../../../../src/status/problem-types.ts'
 import type { Explanation } from '../../../../src/status/view-types.ts'
 import type { Account, Now } from '../../../console/server/api-types.ts'
 import { parseExplainedUrl } from '../../../console/server/explained-url.ts'
+import { otherFields } from '../../../console/server/other-fields.ts'
 import { type ConnectionOptions, type Operations, usageError, withOperations } from './edge-client.ts'
 import { coloured, formatTime, printMeasured } from './output.ts'
 
@@ -74,16 +75,14 @@ async function findPath(given: string, contract: Contract, read: Operations['rea
 }
 
 function printRead(found: Explanation): void {
-  const { endpoint, cacheable, reason, url, group, scope, tags = [], next, invalidatedBy = [] } = found
+  const { endpoint, cacheable, reason, next, tags = [], invalidatedBy = [], ...others } = found
   printFields([
     ['endpoint', endpoint],
     ['cacheable', cacheable ? 'yes' : `no: ${reason}`],
     ['next', next && `${next.hit ? 'hit' : 'miss'}: ${next.reason}`],
     ['age', next?.age === undefined ? undefined : formatTime(next.age)],
     ['fresh for', next?.timeLeft === undefined ? undefined : formatTime(Math.max(0, next.timeLeft))],
-    ['url', url],
-    ['group', group],
-    ['scope', scope],
+    ...otherFields(others),
     ['tags', tags.join(', ')],
   ])
   if (invalidatedBy.length === 0) return
