@@ -22,8 +22,9 @@ import {
   type AcceptancePlace,
   ageOfAcceptance,
   type ClaimedToken,
+  createStoredAcceptances,
   issuedAtIn,
-  StoredAcceptances,
+  type StoredAcceptances,
   type StoredAcceptancesOptions,
   tagsOfUser,
 } from './stored-acceptances.ts'
@@ -60,7 +61,7 @@ export class AcceptedTokens {
   constructor(options: AcceptedTokensOptions) {
     this.#options = options
     this.#clock = options.clock ?? systemClock
-    this.#stored = new StoredAcceptances({ ...options, clock: this.#clock })
+    this.#stored = createStoredAcceptances({ ...options, clock: this.#clock })
     this.#checks = new TokenChecks({ stored: this.#stored, pace: options.pace, clock: this.#clock })
   }
 

@@ -44,73 +44,59 @@ export interface StoredAcceptancesOptions {
   readonly clock: Clock
 }
 
-export class StoredAcceptances {
-  readonly #options: StoredAcceptancesOptions
+export type StoredAcceptances = ReturnType<typeof createStoredAcceptances>
 
-  constructor(options: StoredAcceptancesOptions) {
-    this.#options = options
-  }
-
-  placeOf({ text, node, user, series, issuedAt, expiresAt }: ClaimedToken): AcceptancePlace {
-    const digest = (kind: string, value: string): BytesKey => {
-      const hmac = createHmac('sha256', this.#options.secret()).update(`${kind} ${node.length}:${node} ${value}`)
-      return `bytes:${hmac.digest('base64url')}`
-    }
-    return { own: digest('token', text), series: digest('series', series), tags: tagsOfUser(user), issuedAt, expiresAt }
-  }
-
-  lookUpGenuine({ own }: AcceptancePlace): ReturnType<EpochStore['lookup']> {
-    return this.#options.store.lookup(own, GENUINE_TAGS)
-  }
-
-  lookUpSeries({ series, tags }: AcceptancePlace): ReturnType<EpochStore['lookup']> {
-    return this.#options.store.lookup(series, tags)
-  }
-
+export function createStoredAcceptances({ store, secret, pace, hasOutageMode, clock }: StoredAcceptancesOptions) {
+  const lookUpGenuine = ({ own }: AcceptancePlace) => store.lookup(own, GENUINE_TAGS)
+  const lookUpSeries = ({ series, tags }: AcceptancePlace) => store.lookup(series, tags)
   /** As `lookUpSeries`, without a step to Redis; `undefined`: this process has no copy. */
-  lookUpLocal({ series, tags }: AcceptancePlace): BytesLookup | undefined {
-    return this.#options.store.lookupLocal(series, tags)
-  }
-
-  /** Whether the token was accepted, and no change since then may have ended it. */
-  async wasAccepted(place: AcceptancePlace): Promise<boolean> {
-    if (this.#options.hasOutageMode?.() !== true) return false
-    const from = fromIn(await this.lookUpSeries(place))
-    return from !== undefined && from <= place.issuedAt
-  }
-
-  /**
-   * Stores that the node accepted the token after `before` was looked up. `initialAge`: milliseconds before that lookup at
-   * which the call for it began.
-   */
-  async add(place: AcceptancePlace, before: BytesLookup, initialAge = 0): Promise<void> {
-    const { series, tags, issuedAt, expiresAt } = place
-    const known = acceptedIn(this.lookUpLocal(place) ?? before)
-    // The acceptance of an older token covers more.
-    if (known !== undefined && known.from < issuedAt && this.isRecent(known)) return
-    const { pace, hasOutageMode } = this.#options
-    const ttl = pace.longest()
-    const left = hasOutageMode?.() === true ? expiresAt - this.#options.clock.wall() - ttl : 0
-    const stored = bytesOf({ from: issuedAt }, ttl, Math.max(0, left))
-    await this.#save(before, { key: series, tags, stored, initialAge })
-  }
-
-  async addGenuine(place: AcceptancePlace, issuedAt: number): Promise<void> {
-    const before = await this.lookUpGenuine(place)
-    if (before.kind === 'hit') return
-    const stored = bytesOf({ issuedAt }, place.expiresAt - this.#options.clock.wall())
-    await this.#save(before, { key: place.own, tags: GENUINE_TAGS, stored })
-  }
-
+  const lookUpLocal = ({ series, tags }: AcceptancePlace): BytesLookup | undefined => store.lookupLocal(series, tags)
   /** Whether it is not worth while to note another acceptance. */
-  isRecent({ age }: { readonly age: number }): boolean {
-    return age < this.#options.pace.interval() / 2
-  }
-
+  const isRecent = ({ age }: { readonly age: number }): boolean => age < pace.interval() / 2
   /** `before`: what was looked up before the node answered. */
-  async #save(before: BytesLookup, entry: Omit<NewEntry<StoredBytes, BytesKey>, 'epochs'>): Promise<void> {
+  const save = async (before: BytesLookup, entry: Omit<NewEntry<StoredBytes, BytesKey>, 'epochs'>): Promise<void> => {
     if (before.kind === 'unavailable' || before.epochs.fenced || entry.stored.ttl <= 0) return
-    await this.#options.store.store({ ...entry, epochs: before.epochs })
+    await store.store({ ...entry, epochs: before.epochs })
+  }
+  return {
+    placeOf: ({ text, node, user, series, issuedAt, expiresAt }: ClaimedToken): AcceptancePlace => {
+      const digest = (kind: string, value: string): BytesKey => {
+        const hmac = createHmac('sha256', secret()).update(`${kind} ${node.length}:${node} ${value}`)
+        return `bytes:${hmac.digest('base64url')}`
+      }
+      const keys = { own: digest('token', text), series: digest('series', series) }
+      return { ...keys, tags: tagsOfUser(user), issuedAt, expiresAt }
+    },
+    lookUpGenuine,
+    lookUpSeries,
+    lookUpLocal,
+    isRecent,
+    /** Whether the token was accepted, and no change since then may have ended it. */
+    wasAccepted: async (place: AcceptancePlace): Promise<boolean> => {
+      if (hasOutageMode?.() !== true) return false
+      const from = fromIn(await lookUpSeries(place))
+      return from !== undefined && from <= place.issuedAt
+    },
+    /**
+     * Stores that the node accepted the token after `before` was looked up. `initialAge`: milliseconds before that lookup at
+     * which the call for it began.
+     */
+    add: async (place: AcceptancePlace, before: BytesLookup, initialAge = 0): Promise<void> => {
+      const { series, tags, issuedAt, expiresAt } = place
+      const known = acceptedIn(lookUpLocal(place) ?? before)
+      // The acceptance of an older token covers more.
+      if (known !== undefined && known.from < issuedAt && isRecent(known)) return
+      const ttl = pace.longest()
+      const left = hasOutageMode?.() === true ? expiresAt - clock.wall() - ttl : 0
+      const stored = bytesOf({ from: issuedAt }, ttl, Math.max(0, left))
+      await save(before, { key: series, tags, stored, initialAge })
+    },
+    addGenuine: async (place: AcceptancePlace, issuedAt: number): Promise<void> => {
+      const before = await lookUpGenuine(place)
+      if (before.kind === 'hit') return
+      const stored = bytesOf({ issuedAt }, place.expiresAt - clock.wall())
+      await save(before, { key: place.own, tags: GENUINE_TAGS, stored })
+    },
   }
 }
 

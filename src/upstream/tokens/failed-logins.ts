@@ -65,74 +65,59 @@ function rulesOf(release: string | undefined): FailureRules {
  * A failure is the text `time name address`, both as digests, with `-inFlight` while it is not decided. Redis holds no name: a
  * user may type a password as a name.
  */
-export class FailedLogins {
-  readonly #counters: Counters
-  readonly #key: string
-  readonly #release: () => string | undefined
+export type FailedLogins = ReturnType<typeof createFailedLogins>
 
-  constructor(node: string, counters: Counters, release: () => string | undefined) {
-    this.#counters = counters
-    this.#key = `failed:${node}`
-    this.#release = release
+/** `release`: returns that of the node. */
+export function createFailedLogins(node: string, counters: Counters, release: () => string | undefined) {
+  const failures = `failed:${node}`
+  const latest = `${failures}:latest`
+  const digestsOf = ({ name, address, isTrusted }: LoginSource): LoginDigests => {
+    const digest = counters.digest(name)
+    const ofAddress = address && counters.digest(address)
+    const known = `${failures}:${digest}`
+    return { ...rulesOf(release()), isTrusted, failures, latest, known, name: digest, address: ofAddress }
   }
-
-  /**
-   * Returns the milliseconds until a login may be sent, as far as this process knows, without the logins in flight, for which a
-   * login can wait.
-   */
-  blockedFor(source: LoginSource): number {
-    return waitForDecided(this.#digestsOf(source), (key) => this.#counters.peek(key), this.#counters.now())
-  }
-
-  /** Counts a login as failed, before it is sent. */
-  async count(source: LoginSource): Promise<CountedLogin> {
-    const own = this.#digestsOf(source)
-    const names = [own.failures, own.known, own.latest]
-    const start = await this.#counters.update(names, (texts, { now, weight }) => {
-      const textOf = (key: string) => texts.get(key)
-      const blockedFor = waitFor(own, textOf, now)
-      if (blockedFor > 0) return { blockedFor, isDecided: waitForDecided(own, textOf, now) > 0, counted: [] }
-      const counted = Array<string>(weight).fill(`${now} ${own.name} ${own.address}${IN_FLIGHT}`)
-      const before = recentOf(own, textOf, now)
-      texts.set(this.#key, [...before, ...counted].join(';'), WINDOW_MS)
-      texts.set(own.latest, `${now}`, WINDOW_MS)
-      return { blockedFor, isDecided: true, counted }
-    })
-    const { blockedFor, isDecided, counted } = start
-    if (blockedFor > 0) return { isBlocked: true, blockedFor, isDecided }
-    const end = (outcome: 'right' | 'wrong' | 'undecided') =>
-      this.#counters.update(names, (texts, { now }) => {
-        const left = recentOf(own, (key) => texts.get(key), now)
-        for (const failure of counted) {
-          const decided = outcome === 'wrong' ? [failure.replace(IN_FLIGHT, '')] : []
-          if (left.includes(failure)) left.splice(left.indexOf(failure), 1, ...decided)
-        }
-        texts.set(this.#key, left.join(';'), WINDOW_MS)
-        if (outcome === 'right') texts.set(own.known, '1', KNOWN_MS)
+  return {
+    /**
+     * Returns the milliseconds until a login may be sent, as far as this process knows, without the logins in flight, for which
+     * a login can wait.
+     */
+    blockedFor: (source: LoginSource): number =>
+      waitForDecided(digestsOf(source), (name) => counters.peek(name), counters.now()),
+    /** Counts a login as failed, before it is sent. */
+    count: async (source: LoginSource): Promise<CountedLogin> => {
+      const own = digestsOf(source)
+      const names = [failures, own.known, latest]
+      const start = await counters.update(names, (texts, { now, weight }) => {
+        const textOf = (name: string) => texts.get(name)
+        const blockedFor = waitFor(own, textOf, now)
+        if (blockedFor > 0) return { blockedFor, isDecided: waitForDecided(own, textOf, now) > 0, counted: [] }
+        const counted = Array<string>(weight).fill(`${now} ${own.name} ${own.address}${IN_FLIGHT}`)
+        const before = recentOf(own, textOf, now)
+        texts.set(failures, [...before, ...counted].join(';'), WINDOW_MS)
+        texts.set(latest, `${now}`, WINDOW_MS)
+        return { blockedFor, isDecided: true, counted }
       })
-    return { isBlocked: false, end }
-  }
-
-  /** The node refuses all logins of the address: none is sent until the window has ended. */
-  async block(): Promise<void> {
-    const { latest } = this.#digestsOf({ name: '', address: '', isTrusted: true })
-    await this.#counters.update([this.#key, latest], (texts, { now }) => {
-      texts.set(this.#key, Array<string>(TRUSTED.all).fill(`${now} - -`).join(';'), WINDOW_MS)
-      texts.set(latest, `${now}`, WINDOW_MS)
-    })
-  }
-
-  #digestsOf({ name, address, isTrusted }: LoginSource): LoginDigests {
-    const digest = this.#counters.digest(name)
-    return {
-      ...rulesOf(this.#release()),
-      isTrusted,
-      failures: this.#key,
-      latest: `${this.#key}:latest`,
-      known: `${this.#key}:${digest}`,
-      name: digest,
-      address: address && this.#counters.digest(address),
-    }
+      const { blockedFor, isDecided, counted } = start
+      if (blockedFor > 0) return { isBlocked: true, blockedFor, isDecided }
+      const end = (outcome: 'right' | 'wrong' | 'undecided') =>
+        counters.update(names, (texts, { now }) => {
+          const left = recentOf(own, (name) => texts.get(name), now)
+          for (const failure of counted) {
+            const decided = outcome === 'wrong' ? [failure.replace(IN_FLIGHT, '')] : []
+            if (left.includes(failure)) left.splice(left.indexOf(failure), 1, ...decided)
+          }
+          texts.set(failures, left.join(';'), WINDOW_MS)
+          if (outcome === 'right') texts.set(own.known, '1', KNOWN_MS)
+        })
+      return { isBlocked: false, end }
+    },
+    /** The node refuses all logins of the address: none is sent until the window has ended. */
+    block: (): Promise<void> =>
+      counters.update([failures, latest], (texts, { now }) => {
+        texts.set(failures, Array<string>(TRUSTED.all).fill(`${now} - -`).join(';'), WINDOW_MS)
+        texts.set(latest, `${now}`, WINDOW_MS)
+      }),
   }
 }
 

@@ -6,7 +6,7 @@ import type { CancelSignal } from '../../core/cancellation.ts'
 import { isRelease5 } from '../../core/node-call.ts'
 import { Semaphore } from '../../core/semaphore.ts'
 import type { ClusterSettings } from '../options.ts'
-import { FailedLogins, type LoginSource } from './failed-logins.ts'
+import { createFailedLogins, type FailedLogins, type LoginSource } from './failed-logins.ts'
 import {
   type Account,
   failureOf,
@@ -51,7 +51,7 @@ export class LoginTurns {
   constructor(options: LoginTurnOptions) {
     this.#options = options
     this.#login = new Login(options)
-    this.#failedLogins = new FailedLogins(options.node, options.counters, options.release)
+    this.#failedLogins = createFailedLogins(options.node, options.counters, options.release)
     const isOneByOne = () => isRelease5(options.release())
     this.#turns = new Semaphore(() => (isOneByOne() ? MAX_PARALLEL_LOGINS_OF_RELEASE_5 : MAX_PARALLEL_LOGINS))
   }

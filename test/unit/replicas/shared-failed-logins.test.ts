@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { RedisReplica } from '../../../src/replicas/replica.ts'
 import { SharedCounters } from '../../../src/replicas/shared-counters.ts'
 import { reserveAttemptAt } from '../../../src/upstream/probes.ts'
-import { FailedLogins, type LoginSource } from '../../../src/upstream/tokens/failed-logins.ts'
+import { createFailedLogins, type LoginSource } from '../../../src/upstream/tokens/failed-logins.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startRedis } from '../../support/redis.ts'
 
@@ -18,7 +18,7 @@ async function start(t: Test) {
     return { replica, shared: new SharedCounters(replica) }
   }
   const counterOf = ({ shared }: Awaited<ReturnType<typeof join>>, node = 'master') =>
-    new FailedLogins(node, shared, () => undefined)
+    createFailedLogins(node, shared, () => undefined)
   return { redis, join, counterOf }
 }
 
