@@ -2,6 +2,8 @@
  * What one node that held all rows would return: the oracle for joined responses. It is written for clarity, compares
  * texts as arrays of code points (as SQLite and Python do), and shares no code with `src`.
  */
+import { ALWAYS_NESTED, NESTED_IN_PAIRS } from './nested-columns.ts'
+
 export type ReferenceRow = Readonly<Record<string, unknown>>
 
 export interface ReferenceCollection {
@@ -140,10 +142,10 @@ function grouped(row: ReferenceRow): ReferenceRow {
   const groupOf = (name: string) => {
     const [group = '', member] = name.split(/_(.*)/s)
     if (member === undefined) return undefined
-    if (['scan', 'os', 'ram', 'cpu', 'local', 'remote'].includes(group)) return { group, member }
+    if (ALWAYS_NESTED.includes(group)) return { group, member }
     // One counter alone stays flat; a counter that is null counts as a column of the row.
     const several = Object.keys(row).filter((other) => other.startsWith(`${group}_`)).length > 1
-    return ['rx', 'tx'].includes(group) && several ? { group, member } : undefined
+    return NESTED_IN_PAIRS.includes(group) && several ? { group, member } : undefined
   }
   // Groups come first, by name.
   const groups = new Set(present.flatMap(([name]) => groupOf(name)?.group ?? []))

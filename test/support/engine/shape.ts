@@ -1,9 +1,7 @@
 /** Rows as the API returns them, and as tables have them. */
+import { ALWAYS_NESTED, NESTED_IN_PAIRS } from '../nested-columns.ts'
 import type { EngineRow } from './outcome.ts'
 import type { EngineTable } from './tables.ts'
-
-const ALWAYS_NESTED = ['scan', 'os', 'ram', 'cpu', 'local', 'remote']
-const NESTED_IN_PAIRS = ['rx', 'tx']
 
 /** `scan: {id}` becomes `scan_id` in inventories, `os: {name}` becomes `os.name` for agents. */
 export function flatRow(row: EngineRow, { nested }: EngineTable): Record<string, unknown> {

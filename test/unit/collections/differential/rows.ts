@@ -1,5 +1,6 @@
 /** Random rows, and how nodes write them. */
 import fc from 'fast-check'
+import { ALWAYS_NESTED, NESTED_IN_PAIRS } from '../../../support/nested-columns.ts'
 import type { ColumnKind, Table } from './tables.ts'
 
 /** A row by columns, dotted names included; `null`: no value. */
@@ -85,9 +86,6 @@ export function rowsOf(table: Table): fc.Arbitrary<FlatRow[]> {
   })
   return fc.array(fc.record(Object.fromEntries(columns)), { maxLength: 12 })
 }
-
-const ALWAYS_NESTED = ['scan', 'os', 'ram', 'cpu', 'local', 'remote']
-const NESTED_IN_PAIRS = ['rx', 'tx']
 
 /** Returns a row as nodes write it: dotted names nested, and in inventories the columns with a common prefix. */
 export function nestedRow(row: FlatRow, isInventory: boolean): Record<string, unknown> {
