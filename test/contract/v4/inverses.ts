@@ -1,5 +1,5 @@
 /** The inverse of the translation, as a table: the call of the v4 layout for each v3 endpoint. */
-import { inventoryKinds } from '../../../src/contracts/v3/inventories.ts'
+import { type InventoryKind, inventories, inventoryKinds } from '../../../src/contracts/v3/inventories.ts'
 import type { V4Exchange } from './exchanges.ts'
 import type { Reason, V3Request } from './v3-request.ts'
 
@@ -416,7 +416,8 @@ export const inverses: Readonly<Record<string, readonly Inverse[]>> = {
   'GET /summary/agents': oneOf({ call: 'GET /overview/agents' }),
 }
 
-/** The contract does not describe hotfixes. */
-function hidden(kind: string): readonly string[] {
-  return kind === 'hotfixes' ? ['offset', 'limit', 'sort', 'search', 'select', 'q', 'hotfix'] : []
+/** Returns the parameters of a kind that the interface description does not have. */
+function hidden(kind: InventoryKind): readonly string[] {
+  const { hidden, filters } = inventories[kind]
+  return hidden ? ['offset', 'limit', 'sort', 'search', 'select', 'q', ...Object.keys(filters).map(flat)] : []
 }

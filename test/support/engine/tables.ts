@@ -1,13 +1,19 @@
 /**
  * The database tables of a manager as its engine reads them: the API's field names, the stored columns with their types,
  * dates as the numbers or texts that are stored. Sources: the interface facts, the recorded exchanges, and the measured
- * differences of a real cluster. No code of the edge is used, but the names of the inventories.
+ * differences of a real cluster. No code of the edge is used, but the table of inventories.
  */
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { schemas } from '../../../packages/reference/src/schemas.ts'
-import type { SchemaName } from '../../../src/contracts/items/index.ts'
-import { type InventoryKind, inventories, inventoryKinds } from '../../../src/contracts/v3/inventories.ts'
+import {
+  ciscatFields,
+  fieldsOf,
+  type Inventory,
+  type InventoryKind,
+  inventories,
+  inventoryKinds,
+} from '../../../src/contracts/v3/inventories.ts'
 
 export type ColumnType = 'INTEGER' | 'TEXT'
 
@@ -55,9 +61,13 @@ const facts = parse(readFileSync('test/contract/data/v4-fields.yaml', 'utf8')) a
 /** Fields that rows have in the v4 layout only. */
 const OF_V4_ONLY = ['os_release', 'os.display_version']
 
-/** The columns are the fields that a real node has named, with the types that the schema of the rows has. */
-function inventory(path: string, schema: SchemaName): EngineTable {
-  const names = (facts[path]?.[0]?.fields ?? []).filter((name) => !OF_V4_ONLY.includes(name))
+/**
+ * The columns are the fields that a real node has named, with the types that the schema of the rows has. Of a kind that no
+ * real node was asked about, they are those of its entry.
+ */
+function inventory(path: string, { schema, fields }: Pick<Inventory, 'schema' | 'fields'>): EngineTable {
+  const known = facts[path]?.[0]?.fields ?? fieldsOf(fields).map(([name]) => name)
+  const names = known.filter((name) => !OF_V4_ONLY.includes(name))
   const typed = names.map((name) => `${name.replace('.', '_')}${isNumber(schemas[schema], name) ? '#' : ''}`)
   return { backend: 'wdb', columns: columns(typed.join(' ')), order: { field: 'scan_id' }, nested: 'inventory' }
 }
@@ -76,7 +86,7 @@ function isNumber({ type, properties = {} }: Schema = {}, name = ''): boolean {
 }
 
 const inventoryTables = Object.fromEntries(
-  inventoryKinds.map((kind) => [kind, inventory(`/experimental/syscollector/${kind}`, inventories[kind].schema)]),
+  inventoryKinds.map((kind) => [kind, inventory(`/experimental/syscollector/${kind}`, inventories[kind])]),
 ) as Readonly<Record<InventoryKind, EngineTable>>
 
 export const engineTables = {
@@ -109,7 +119,7 @@ export const engineTables = {
     order: { field: 'policy_id', descending: true },
     dates: ['start_scan', 'end_scan'],
   },
-  ciscat: inventory('/experimental/ciscat/results', 'CiscatResult'),
+  ciscat: inventory('/experimental/ciscat/results', { schema: 'CiscatResult', fields: ciscatFields }),
   ...inventoryTables,
 } as const satisfies Readonly<Record<string, EngineTable>>
 
