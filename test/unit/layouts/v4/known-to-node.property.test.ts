@@ -25,7 +25,10 @@ t.test('a node knows everything that the edge asks', async (t) => {
   const url = sim.nodes.find(({ name }) => name === 'master')?.url ?? ''
   const token = await logIn()
   const faults: string[] = []
+  /** The calls of the read that runs. */
+  let sent: string[] = []
   const call: CallNode = async ({ node, method, path: target, body }) => {
+    sent.push(`${method} ${target}`)
     const response = await send(url + target, {
       method: method as 'GET',
       headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': body.type }) },
@@ -45,10 +48,11 @@ t.test('a node knows everything that the edge asks', async (t) => {
     view: { nodes: () => sim.nodes.map(({ name, type }) => ({ name, type, addressed: true })) },
   }
   const answerTo = async (request: ReturnType<typeof edgeRequest>): Promise<string | undefined> => {
+    sent = []
     try {
       const result = await v4.ask(request, { node: 'master', path: request.endpoint.path }, tools)
-      if (!result.ok) throw new Error(result.reason)
-      if (!result.translated.ok) throw new Error(result.translated.reason)
+      if (!result.ok) throw new Error(`${result.reason}, after ${sent.join(', ')}`)
+      if (!result.translated.ok) throw new Error(`${result.translated.reason}, after ${sent.join(', ')}`)
       const { response } = result.translated
       return response.kind === 'envelope' ? response.body.toString() : undefined
     } catch (error) {
