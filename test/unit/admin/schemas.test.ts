@@ -13,8 +13,8 @@ t.test('every schema of the console API compiles without a warning, although a s
     for (const part of ['body', 'querystring', 'params'] as const)
       if (schema[part] !== undefined) schemas.push([`${method} ${url} ${part}`, schema[part] as object])
   })
-  // The routes use the view and the recorders only for requests.
-  const view = { cache: { index: { purgeCount: () => 0 } } } as unknown as EdgeView
+  // The routes use the rest of the view, and the recorders, only for requests.
+  const view = { cache: { index: { purgeCount: () => 0 } }, cluster: {} } as unknown as EdgeView
   await consolePart(view, { history: {} } as Recorders, undefined)(app)
   await app.ready()
   t.teardown(() => app.close())
