@@ -16,6 +16,10 @@ const client = server.client()
 
 const { access } = redisKeys
 
+/** No command on busy cores takes so long. */
+const COMMAND_MS = 30_000
+const TIMES = { commandTimeout: COMMAND_MS, bulkTimeout: COMMAND_MS, heartbeatInterval: 20 }
+
 /** Keys of each kind, and their types. */
 const keys: Readonly<Record<keyof typeof redisKeys, readonly (readonly [key: string, type: string])[]>> = {
   epochs: [[redisKeys.epochs, 'hash']],
@@ -61,7 +65,7 @@ function read(redis: Redis, key: string, type: string): Promise<unknown> {
 
 /** A command of the type that the edge uses. */
 function use(replica: RedisReplica, key: string, type: string) {
-  return replica.commands.send(1000, (redis) => read(redis, key, type))
+  return replica.commands.send(COMMAND_MS, (redis) => read(redis, key, type))
 }
 
 for (const kind of Object.keys(redisKeys) as (keyof typeof redisKeys)[]) {
@@ -69,7 +73,7 @@ for (const kind of Object.keys(redisKeys) as (keyof typeof redisKeys)[]) {
     const events: (readonly [StoreEvent, string | undefined])[] = []
     const replica = new RedisReplica({
       redis: { url: server.url },
-      times: { commandTimeout: 5000, heartbeatInterval: 20 },
+      times: TIMES,
       onEvent: (event, reason) => events.push([event, reason]),
     })
     t.teardown(() => replica.close())
@@ -93,7 +97,7 @@ t.test('revocations that another program has replaced are written again', async 
     await client.flushall()
     const replica = new RedisReplica({
       redis: { url: server.url },
-      times: { commandTimeout: 5000, heartbeatInterval: 20 },
+      times: TIMES,
     })
     const list = createSharedRevocations({ replica, clock: systemClock, log: () => undefined })
     t.teardown(() => replica.close())
@@ -111,13 +115,13 @@ t.test('revocations that another program has replaced are written again', async 
 })
 
 t.test('a command that failed before the repair deletes nothing that was written after it', async (t) => {
-  const connection = new RedisConnection({ url: server.url }, { ...DEFAULT_TIMES, commandTimeout: 5000 })
+  const connection = new RedisConnection({ url: server.url }, { ...DEFAULT_TIMES, ...TIMES })
   t.teardown(() => connection.close())
   connection.open()
-  await connection.waitUntilReady(5000)
+  await connection.waitUntilReady(COMMAND_MS)
   const events: StoreEvent[] = []
   const { elapsed } = systemClock
-  const repairs = new WrongTypes({ connection, timeout: 5000, elapsed, onEvent: (event) => events.push(event) })
+  const repairs = new WrongTypes({ connection, timeout: COMMAND_MS, elapsed, onEvent: (event) => events.push(event) })
   for (const [key, right] of Object.values(keys).flat()) {
     await write(key, 'list')
     const failure: unknown = await read(client, key, right).catch((error: unknown) => error)
@@ -129,7 +133,7 @@ t.test('a command that failed before the repair deletes nothing that was written
 })
 
 t.test('a key that is no key of the edge is left alone', async (t) => {
-  const replica = new RedisReplica({ redis: { url: server.url }, times: { commandTimeout: 5000 } })
+  const replica = new RedisReplica({ redis: { url: server.url }, times: TIMES })
   t.teardown(() => replica.close())
   await replica.start()
   await client.set('other', 'x')
