@@ -78,6 +78,8 @@ const files = (isRandom ? shuffle(chosen) : startOrder(chosen, times)).map((name
   isAlone: reasonForIsolation(readFileSync(name, 'utf8')) !== undefined,
 }))
 console.log(`${compileSuite(COMPILED)} files compiled, ${files.length} of them are run`)
+if (!existsSync('dist/commit'))
+  console.log('there is no build: tests that start the edge or read its description fail; run `npm run build` first')
 if (isRandom) console.log(`random order; repeat with: npm run test:random -- --seed ${[seed, ...rest].join(' ')}`)
 const results = await runSuite({
   files,
