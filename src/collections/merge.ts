@@ -86,7 +86,8 @@ interface MergeState {
   readonly total: number
   readonly fetched: readonly FetchedPages[]
   readonly reader: RowReader
-  readonly unsorted: Set<number>
+  /** The inputs whose rows are read to the end and sorted: their nodes do not sort them, or not in the order of the merge. */
+  readonly toSort: Set<number>
 }
 
 function* merge(inputs: readonly MergeInput[], options: MergeOptions): CooperativeTask<MergeResult> {
@@ -99,6 +100,8 @@ function* merge(inputs: readonly MergeInput[], options: MergeOptions): Cooperati
     let total = 0
     for (const { rows, total: ofInput = rows.total } of inputs) total += ofInput
     const fetched = inputs.map(createFetchedPages)
+    const toSort = new Set<number>()
+    for (const [input, { isSorted }] of inputs.entries()) if (!isSorted) toSort.add(input)
     // A page behind the last row needs no further rows.
     if (options.offset >= total) for (const pages of fetched) pages.isComplete = true
     const state: MergeState = {
@@ -107,10 +110,11 @@ function* merge(inputs: readonly MergeInput[], options: MergeOptions): Cooperati
       total,
       fetched,
       reader: { ...keyReader, readLong: (row) => readLongRow(row, drop, source) },
-      unsorted: new Set(),
+      toSort,
     }
     for (let attempt = 1; ; attempt++) {
-      const merged = yield* tryMerge(state, attempt > MAX_RESTARTS)
+      if (attempt > MAX_RESTARTS) for (const { input } of fetched) toSort.add(input)
+      const merged = yield* tryMerge(state)
       if (merged) return merged
     }
   } catch (error) {
@@ -144,9 +148,9 @@ interface OpenInput {
   current: RowRef
 }
 
-/** Returns undefined if an input is out of order; the input is in `unsorted` then. */
-function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedRows | undefined> {
-  const { inputs, options, total, reader, unsorted } = state
+/** Returns undefined if an input is out of order; the input is in `toSort` then. */
+function* tryMerge(state: MergeState): CooperativeTask<MergedRows | undefined> {
+  const { inputs, options, total, reader, toSort } = state
   const { sign } = reader
   const end = options.limit > 0 ? options.offset + options.limit : 0
   /** The last one has the next row of the page. */
@@ -155,7 +159,7 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
     const order = sign * compareSortKeys(a.current.keys, b.current.keys, options.fieldsBeforeInput)
     return order === 0 ? a.input < b.input : order < 0
   }
-  for (const [input, rows] of (yield* openInputs(state, sortAll, end)).entries()) {
+  for (const [input, rows] of (yield* openInputs(state, end)).entries()) {
     let first = rows.next().value
     while (first instanceof Promise) first = rows.next(yield first).value
     if (first !== undefined) addInOrder(open, { input, rows, current: first }, isBefore)
@@ -177,7 +181,7 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
     while (next instanceof Promise) next = rows.next(yield next).value
     if (next !== undefined) {
       if (sign * compareSortKeys(current.keys, next.keys) > 0) {
-        unsorted.add(input)
+        toSort.add(input)
         return undefined
       }
       top.current = next
@@ -189,16 +193,14 @@ function* tryMerge(state: MergeState, sortAll: boolean): CooperativeTask<MergedR
 }
 
 /** Returns the rows of each input, sorted. `end`: how many rows the merge needs. */
-function* openInputs(state: MergeState, sortAll: boolean, end: number): CooperativeTask<RowStream[]> {
-  const { inputs, fetched, reader, unsorted } = state
-  const isToSort = ({ input }: FetchedPages) => sortAll || unsorted.has(input) || inputs[input]?.isSorted !== true
-  const toSort = new Set(fetched.filter(isToSort))
-  const incomplete = [...toSort].filter(({ isComplete }) => !isComplete)
-  if (incomplete.length > 0) yield Promise.all(incomplete.map(fetchAllPages))
+function* openInputs({ fetched, reader, toSort }: MergeState, end: number): CooperativeTask<RowStream[]> {
+  const fetching: Promise<void>[] = []
+  for (const pages of fetched) if (toSort.has(pages.input) && !pages.isComplete) fetching.push(fetchAllPages(pages))
+  if (fetching.length > 0) yield Promise.all(fetching)
   const opened: RowStream[] = []
   for (const pages of fetched) {
     const rows = readRows(pages, reader)
-    opened.push(toSort.has(pages) ? yield* sortRows(rows, reader.sign, end) : rows)
+    opened.push(toSort.has(pages.input) ? yield* sortRows(rows, reader.sign, end) : rows)
   }
   return opened
 }
