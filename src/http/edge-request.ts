@@ -71,6 +71,7 @@ abstract class ClientRequest<E extends Endpoint> implements RequestClient {
   readonly caller: Caller
   readonly waitForComplete: boolean
   readonly returnMinimal: boolean
+  /** Of a request that serves no other one. */
   readonly priority: Priority
   readonly requestId: string
   readonly extent = 'whole'
@@ -90,7 +91,7 @@ abstract class ClientRequest<E extends Endpoint> implements RequestClient {
     this.caller = caller
     this.waitForComplete = flags.waitForComplete
     this.returnMinimal = endpoint.minimal !== undefined && prefersMinimal(headers.prefer)
-    this.priority = priorityOf(endpoint)
+    this.priority = endpoint.priority ?? (endpoint.method === 'GET' ? 'interactive' : 'write')
     this.requestId = id
     this.#connection = client
     this.clientAddress = clientAddress
@@ -173,9 +174,4 @@ function presenceOf(response: ServerResponse | undefined): Presence {
   if (response.destroyed) end()
   else response.once('close', end)
   return presence
-}
-
-/** Returns the priority of requests for an endpoint that serve no other request. */
-function priorityOf({ priority, method }: Endpoint): Priority {
-  return priority ?? (method === 'GET' ? 'interactive' : 'write')
 }
