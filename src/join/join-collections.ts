@@ -39,9 +39,10 @@ export function joinCollections(ports: JoinCollectionsPorts, readAllAgents: Read
   }
 }
 
-function emitJoinEvent({ request, ports, report, fanOut }: JoinedRead): void {
+/** Without the unknown names in a request: they would become labels of metrics. */
+function emitJoinEvent({ request, ports, nodes: known, report, fanOut }: JoinedRead): void {
   if (ports.onJoin === undefined) return
-  const nodes = report.contributions.filter(({ node }) => ports.view.find(node) !== undefined)
+  const nodes = report.contributionsOf(known)
   if (nodes.length === 0) return
   const { requestId, endpoint } = request
   ports.onJoin({ requestId, route: endpoint.path, ms: performance.now() - fanOut.startedAt, nodes })

@@ -127,18 +127,17 @@ export class NodeReport {
   /** The value of the header `Cluster-Status`. */
   get clusterStatus(): string {
     const { coverage } = this
-    const nodes = formatClusterStatus(this.#involved)
+    const nodes = formatClusterStatus([...this.#nodes].filter(isInvolved))
     if (coverage === undefined) return nodes
     return nodes === '' ? formatCoverage(coverage) : `${nodes}, ${formatCoverage(coverage)}`
   }
 
-  /** The same for metrics and the console. */
-  get contributions(): readonly NodeContribution[] {
-    return this.#involved.map(toContribution)
-  }
-
-  get #involved(): readonly (readonly [string, NodeEntry])[] {
-    return [...this.#nodes].filter(([, { parts, errors }]) => parts + errors.length > 0)
+  /** The same of these nodes, for metrics and the console. */
+  contributionsOf(nodes: readonly string[]): readonly NodeContribution[] {
+    const contributions: NodeContribution[] = []
+    for (const each of this.#nodes)
+      if (nodes.includes(each[0]) && isInvolved(each)) contributions.push(toContribution(each))
+    return contributions
   }
 
   #entryOf(node: string): NodeEntry {
@@ -155,6 +154,10 @@ const ROWS_NOT_REQUESTABLE: ErrorCode = 935
 
 function isKnownGap({ code }: PartError): boolean {
   return code === ROWS_NOT_REQUESTABLE
+}
+
+function isInvolved([, { parts, errors }]: readonly [string, NodeEntry]): boolean {
+  return parts + errors.length > 0
 }
 
 function toContribution([node, entry]: readonly [string, NodeEntry]): NodeContribution {

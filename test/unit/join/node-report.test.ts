@@ -43,6 +43,18 @@ t.test('Cluster-Status has a maximum length; nodes beyond it are counted', async
   t.equal(formatClusterStatus(nodes.slice(0, 300)).includes('*'), false)
 })
 
+t.test('metrics get what nodes of the cluster contributed, and no unknown name of a request', async (t) => {
+  const nodes = ['w1', 'w2']
+  const report = new NodeReport(nodes, performance.now())
+  report.addError('w2', errorOf('connection_timeout'))
+  report.addError('unknown', errorOf('destination_not_found'))
+  t.strictSame(
+    report.contributionsOf(nodes).map(({ node, error }) => [node, error]),
+    [['w2', 'connection_timeout']],
+  )
+  t.match(report.clusterStatus, 'unknown;error=destination_not_found')
+})
+
 t.test('a joined collection is fresh no longer than the stored part that expires first', async (t) => {
   const request = edgeRequest('GET /experimental/syscollector/os')
   const report = new NodeReport(['w1', 'w2', 'w3'], performance.now())
