@@ -23,7 +23,7 @@ const FAILURES: readonly (readonly [pattern: RegExp, cause: string, remedy: stri
   [
     /NOPERM|user executing the script can't/,
     'the ACL of Redis denies a command, a key or a channel',
-    'give the user the rights in docs/cache.md, "Setting up Redis"; "manager-edge check --connect" names what is missing',
+    'give the user the rights in docs/redis.md, "User and rights"; "manager-edge check --connect" names what is missing',
   ],
   [
     /^READONLY/,

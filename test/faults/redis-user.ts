@@ -1,4 +1,4 @@
-/** A Redis user with exactly the ACL of docs/cache.md. */
+/** A Redis user with exactly the ACL of docs/redis.md. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,10 +8,10 @@ const PASSWORD = 'only-for-tests'
 
 /** Returns the words of the documented ACL line: name, then rules. */
 async function documentedUser(): Promise<string[]> {
-  const text = await readFile(new URL('../../docs/cache.md', import.meta.url), 'utf8')
+  const text = await readFile(new URL('../../docs/redis.md', import.meta.url), 'utf8')
   const line = /^user (edge on .*)$/m.exec(text)?.[1]
-  if (line === undefined) throw new Error('docs/cache.md has no ACL line')
-  return line.replace('CHANGE-ME', PASSWORD).split(' ')
+  if (line === undefined) throw new Error('docs/redis.md has no ACL line')
+  return line.replace('#$digest', `>${PASSWORD}`).split(' ')
 }
 
 /** Returns the commands that the documented ACL allows, in lower case. */

@@ -1,4 +1,4 @@
-/** The commands of Redis that the edge uses: what the ACL user of docs/cache.md is allowed. */
+/** The commands of Redis that the edge uses: what the ACL user of docs/redis.md is allowed. */
 
 /** Every command that the store sends and that its scripts call: what the ACL of its Redis user must allow. */
 export const STORE_COMMANDS: readonly string[] = [

@@ -9,8 +9,8 @@ import { startRedis } from '../../../support/redis.ts'
 
 const PASSWORD = 'of-this-test-alone'
 
-/** The ACL lines of docs/cache.md. */
-const documented = readFileSync('docs/cache.md', 'utf8')
+/** The ACL lines of docs/redis.md. */
+const documented = readFileSync('docs/redis.md', 'utf8')
   .split('\n')
   .filter((line) => /^user \w+ (?:on|off)/.test(line))
 
@@ -34,7 +34,7 @@ t.test('the edge runs on a Redis with the documented settings and users', async 
   )
   // One more user for this test.
   const users = [
-    ...documented.map((line) => line.replace('CHANGE-ME', PASSWORD)),
+    ...documented.map((line) => line.replace('#$digest', `>${PASSWORD}`)),
     'user observer on nopass ~* &* +@all',
   ]
   writeFileSync(aclFile, `${users.join('\n')}\n`)
