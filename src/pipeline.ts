@@ -39,7 +39,7 @@ export interface PipelineParts {
   readonly refuseWrites?: Stage<EdgeWrite>
   /** `read` is the pipeline of reads. */
   readonly forward: (read: Handler<EdgeRead>) => Handler
-  /** `read` is the pipeline of reads. An absent handler: the nodes distribute the request themselves, so one is called. */
+  /** `read` is the pipeline of reads. An absent handler: `forward` is called. Each kind of cluster has its handlers. */
   readonly multiNode?: (read: Handler<EdgeRead>, forward: Handler) => Partial<MultiNodeHandlers>
 }
 
@@ -58,6 +58,7 @@ export function buildPipeline(parts: PipelineParts): Handler {
   )
   const callForRead: Handler<EdgeRead> = (request) => {
     const { target, response } = request.endpoint
+    // Free for a fetch of the cache: its first request has paid for it (`workOf` in cache/fetch-sharing.ts).
     request.cost.charge()
     if (nodeOf(request) !== undefined) return forward(request)
     if (target.kind === 'severalNodes') return joinCollections(request)

@@ -18,7 +18,10 @@ const LOCK_GRACE_MS = 2000
 /** After this many fetch locks of other replicas ended without a stored response, fetch without a lock. */
 const MAX_LOCK_ATTEMPTS = 3
 
-/** Fetches under the fetch lock, or returns what the replica that holds the lock has stored. */
+/**
+ * Fetches under the fetch lock, or returns what the replica that holds the lock has stored. Waits for the end of that lock
+ * without a time limit: the holder renews its lease while it fetches.
+ */
 export async function fetchOverReplicas(
   ports: CachePorts,
   next: Handler<EdgeRead, ReadResponse>,

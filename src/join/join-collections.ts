@@ -14,8 +14,9 @@ import { joinSeveralNodes } from './several-nodes.ts'
 
 /**
  * Returns the handler. `readAllAgents`: how the rows of all agents are read. Responses have a `clusterStatus`; if nodes are
- * missing, they are `partial` and name them in `failed_nodes`. If all nodes fail, it rejects with the error of the first one.
- * It also rejects when the client leaves.
+ * missing, they are `partial` and name them in `failed_nodes`. If all nodes fail, it returns the error response of the first
+ * one, or rejects if that node did not respond. It also rejects if its signal is aborted, and if all clients have left before
+ * a call was sent. The parts whose calls were sent are stored.
  */
 export function joinCollections(ports: JoinCollectionsPorts, readAllAgents: ReadAllAgents): Handler<EdgeRead> {
   const partEndpoints = findPartEndpoints(ports.catalogue)
