@@ -13,6 +13,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { EdgeError } from '../core/errors.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
+import { ownText } from '../core/values.ts'
 import { type CountRequest, countInProcess } from './request-counts.ts'
 
 /** Charges a caller and its address for a request that turns out to cost. `isBulk`: the client always has one. Throws 903. */
@@ -86,7 +87,7 @@ function callerOf({ authentication: { caller } }: FastifyRequest): string {
   return caller.name
 }
 
-/** `kind`: has no space. `nameOf`: whose requests are counted. */
+/** `nameOf`: whose requests are counted. */
 function createRateLimiter(
   app: FastifyInstance,
   kind: string,
@@ -96,11 +97,8 @@ function createRateLimiter(
 ) {
   if (limit === undefined) return { count: () => true, check: async () => {}, charge: () => {} }
   const { windowMs: window } = limit
-  const checkRateLimit = app.createRateLimit({
-    max: limit.max,
-    timeWindow: window,
-    keyGenerator: (request) => `${kind} ${nameOf(request)}`,
-  })
+  const options = { kind, max: limit.max, timeWindow: window, keyGenerator: nameOf }
+  const checkRateLimit = app.createRateLimit(options)
   return {
     /** Counts one request; returns `false` if the limit is exceeded. */
     count: (name: string): boolean => {
@@ -135,21 +133,23 @@ function tooManyRequests(max: number, ends: number): EdgeError {
   })
 }
 
-/** The plugin's Redis store is not used: it would make every request wait for a Redis command. */
-function storeOver(count: CountRequest): FastifyRateLimitStoreCtor {
+/**
+ * The plugin's Redis store is not used: it would make every request wait for a Redis command. Each limiter has a child of the
+ * store, which the plugin makes with the options of the limiter.
+ */
+function storeOver(count: CountRequest, kind = ''): FastifyRateLimitStoreCtor {
   return class {
     incr(
-      key: string,
+      name: string,
       done: (error: null, result: { current: number; ttl: number }) => void,
       window: number,
       max: number,
     ) {
-      const [kind = '', ...name] = key.split(' ')
-      const { count: current, ends: ttl } = count(kind, name.join(' '), window, max)
+      const { count: current, ends: ttl } = count(kind, name, window, max)
       done(null, { current, ttl })
     }
-    child() {
-      return this
+    child(options: object) {
+      return new (storeOver(count, ownText(options, 'kind')))({})
     }
   }
 }
