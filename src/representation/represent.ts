@@ -76,8 +76,10 @@ export function representCached(
   return bytes instanceof Promise ? bytes.then(withBytes) : withBytes(bytes)
 }
 
+/** Each form has its own entity tag. */
 function formOf({ response: { forms, etag } }: CachedResponse, name: keyof StoredForms): StoredForm {
-  forms[name] ??= { etag: name === 'plain' ? etag : representationEtag(etag, name) }
+  // Of `"abc"` and `gzip`: `"abc-gzip"`.
+  forms[name] ??= { etag: name === 'plain' ? etag : `${etag.slice(0, -1)}-${name}"` }
   return forms[name]
 }
 
@@ -127,9 +129,4 @@ function matchesEtag(ifNoneMatch: string, etag: string): boolean {
     if (found[1] === etag) return true
   }
   return false
-}
-
-/** Returns the entity tag of another representation of the same response: `"abc"` and `gzip` give `"abc-gzip"`. */
-function representationEtag(etag: string, representation: string): string {
-  return `${etag.slice(0, -1)}-${representation}"`
 }
