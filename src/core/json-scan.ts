@@ -30,6 +30,7 @@ const LETTER_U = 0x75
 const IS_HEX_DIGIT = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[0-9a-fA-F]/.test(String.fromCharCode(byte)) ? 1 : 0,
 )
+const IS_DIGIT = Uint8Array.from({ length: 256 }, (_, byte) => (byte >= 0x30 && byte <= 0x39 ? 1 : 0))
 const LITERALS = ['true', 'false', 'null'].map((literal) => Buffer.from(literal))
 
 export function skipSpace(bytes: Buffer, at: number): number {
@@ -80,7 +81,7 @@ export function endOfEscape(bytes: Buffer, at: number): number {
 /** Returns the end of a number or a literal; -1 if it is none. `at`: its first byte. */
 export function endOfScalar(bytes: Buffer, at: number): number {
   const byte = bytes[at] ?? 0
-  if (byte === 0x2d || isDigit(byte)) return endOfNumber(bytes, at)
+  if (byte === 0x2d || IS_DIGIT[byte] === 1) return endOfNumber(bytes, at)
   for (const literal of LITERALS) {
     if (byte === literal[0]) return isAt(bytes, at, literal) ? at + literal.length : -1
   }
@@ -106,12 +107,8 @@ function endOfNumber(bytes: Buffer, at: number): number {
 
 function endOfDigits(bytes: Buffer, at: number): number {
   let place = at
-  while (isDigit(bytes[place] ?? 0)) place++
+  while (IS_DIGIT[bytes[place] ?? 0] === 1) place++
   return place > at ? place : -1
-}
-
-function isDigit(byte: number): boolean {
-  return byte >= 0x30 && byte <= 0x39
 }
 
 /** Parses the bytes between two offsets; `undefined` if they are not JSON. */
