@@ -43,18 +43,15 @@ export class CallTimes {
 
   /** Records that a call was on the node for `elapsed` milliseconds. */
   record(endpoint: string, elapsed: number, signal: HealthSignal): void {
-    if (signal === 'success' || signal === 'failure') this.#recordInAverage(elapsed)
+    const average = this.#average
+    const weight = elapsed > average ? SLOWER_WEIGHT : FASTER_WEIGHT
+    if (signal === 'success' || signal === 'failure')
+      this.#average = average === 0 ? elapsed : average + (elapsed - average) * weight
     const usual = this.#usual.get(endpoint) ?? elapsed
     // A call without an answer would have taken at least this long.
     if (signal !== 'success' && elapsed <= usual) return
     const bounded = Math.min(elapsed, usual * MAX_LATENCY_FACTOR)
     this.#usual.set(endpoint, Math.max(1, usual + (bounded - usual) * LATENCY_WEIGHT))
-  }
-
-  #recordInAverage(elapsed: number): void {
-    const before = this.#average
-    const weight = elapsed > before ? SLOWER_WEIGHT : FASTER_WEIGHT
-    this.#average = before === 0 ? elapsed : before + (elapsed - before) * weight
   }
 
   /** Returns the milliseconds until a call with `ahead` calls before it can start. */
