@@ -89,7 +89,7 @@ export const attempt =
       if (version !== undefined) onVersion(version)
       const { node, status, type, body } = result.response
       const problem = problemOf(result.response, node)
-      if (problem !== 'tooManyRequests') budget?.recordAnswer(clock() - start)
+      if (problem !== 'tooManyRequests') budget?.shared.recordAnswer(clock() - start)
       if (problem === undefined || problem === 'hanging') return result
       if (body instanceof Readable) body.destroy()
       if (problem === 'tooManyUnauthenticated' && call.authorization?.isRenewable) return notSent(call, ENDED)

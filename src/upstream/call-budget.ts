@@ -99,11 +99,6 @@ export class CallBudget {
     return this.#rejectionFor(this.waitFor('interactive', 2)).retryAfter
   }
 
-  /** The node answered a call that was sent `ago` milliseconds before. */
-  recordAnswer(ago: number): void {
-    this.shared.recordAnswer(ago)
-  }
-
   close(): void {
     clearTimeout(this.#timer)
     this.shared.close()

@@ -38,15 +38,12 @@ interface DrainsOptions {
   readonly areShared: boolean
   readonly verifiesUsersAtMaster: boolean
   readonly log: ClusterLog
+  /** Called after each change, with the names of the nodes. */
+  readonly onChange: (drained: readonly string[], putBack: readonly string[]) => void
 }
 
 /** The drains in effect, by node. */
 export type DrainedNodes = ReadonlyMap<string, Drain>
-
-interface DrainChange {
-  readonly drained: readonly string[]
-  readonly putBack: readonly string[]
-}
 
 /** Of several attempts to remove an ended drain while Redis is unreachable. It has no effect on calls by then. */
 const RETRY_MS = 2000
@@ -57,7 +54,6 @@ const STORED_MS = 366 * 24 * 3_600_000
 
 export class Drains {
   readonly #options: DrainsOptions
-  readonly #listeners: ((change: DrainChange) => void)[] = []
   readonly #endListeners: ((drain: Drain) => void)[] = []
   #state = NO_DRAINS
   readonly #drained = new Map<string, Drain>()
@@ -71,11 +67,6 @@ export class Drains {
     this.#options = options
     this.areShared = options.areShared
     this.#endReading = options.counters.onBeat(() => void this.start())
-  }
-
-  /** Calls `listener` after each change. */
-  onChange(listener: (change: DrainChange) => void): void {
-    this.#listeners.push(listener)
   }
 
   /** Calls `listener` on one replica with each drain whose end was reached. */
@@ -161,7 +152,7 @@ export class Drains {
 
   /** Names that no node has are without effect until a node has them. */
   #replace(drains: readonly Drain[]): void {
-    const { log } = this.#options
+    const { log, onChange } = this.#options
     const before = new Set(this.#drained.keys())
     this.#drained.clear()
     for (const drain of drains) this.#drained.set(drain.node, drain)
@@ -172,7 +163,10 @@ export class Drains {
       log('info', 'node drained for maintenance', { node, by, ...more })
     }
     for (const node of putBack) log('info', 'node put back', { node })
-    if (drained.length + putBack.length === 0) return
-    for (const listener of this.#listeners) listener({ drained: drained.map(({ node }) => node), putBack })
+    if (drained.length + putBack.length > 0)
+      onChange(
+        drained.map(({ node }) => node),
+        putBack,
+      )
   }
 }

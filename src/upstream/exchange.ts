@@ -45,11 +45,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#settle = settle
   }
 
-  /** Aborts the exchange because the deadline has passed or the client disconnected. */
-  abort(failure: CallFailure): void {
-    this.#fail(failure)
-  }
-
   /** Settles as `abort` does. What was sent goes on: a node works on a call whose connection is closed. */
   leave(failure: CallFailure): void {
     if (this.#isSettled || this.#controller === undefined) {
@@ -79,7 +74,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#isSettled) return
     const head = parseResponseHead(status, headers, this.#expectation)
     if ('fault' in head) {
-      this.#fail(head)
+      this.abort(head)
       return
     }
     this.#head = head
@@ -92,7 +87,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#isSettled && this.#stream === undefined) return
     const { maxBytes } = this.#expectation
     this.#receivedBytes += chunk.length
-    if (this.#receivedBytes > maxBytes) this.#fail(tooLarge(maxBytes))
+    if (this.#receivedBytes > maxBytes) this.abort(tooLarge(maxBytes))
     else if (this.#body !== undefined) this.#body.append(chunk)
     else if (this.#stream?.push(chunk) === false) controller.pause()
   }
@@ -107,7 +102,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Controller | undefined, error: Error): void {
-    this.#fail(failureOf(error, { sent: this.#controller !== undefined, answered: this.#head !== undefined }))
+    this.abort(failureOf(error, { sent: this.#controller !== undefined, answered: this.#head !== undefined }))
   }
 
   #createStream(controller: Controller): Readable {
@@ -136,7 +131,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#settle({ ok: true, response })
   }
 
-  #fail(failure: CallFailure): void {
+  /** Ends the exchange: it has failed, its deadline has passed, or the client disconnected. */
+  abort(failure: CallFailure): void {
     const error = new ExchangeError(failure)
     this.#stream?.destroy(error)
     if (this.#isSettled) return

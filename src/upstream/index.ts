@@ -101,6 +101,12 @@ function createParts(options: ClusterOptions) {
     areShared: options.counters !== undefined,
     verifiesUsersAtMaster: !hasOwnCredentials,
     log,
+    onChange: (drained, putBack) => {
+      // Calls in flight finish. The failures before a maintenance show nothing about the node after it.
+      for (const name of drained) byName.get(name)?.limiter.rejectQueued(DRAINED)
+      for (const name of putBack) byName.get(name)?.health.forget()
+      layouts.updateDrains(putBack)
+    },
   })
   const { drained } = drains
   const passedOn = new PassedOnCalls({ ...settings, view: members, drained })
@@ -130,12 +136,6 @@ function createParts(options: ClusterOptions) {
   })
   const view: ClusterView = createView({ inUse, byName, layouts, discovery, settings })
   const contacts = new NodeContacts({ call, view, drained, nodes: byName, hasOwnCredentials, peers, clock, times })
-  drains.onChange(({ drained, putBack }) => {
-    // Calls in flight finish. The failures before a maintenance show nothing about the node after it.
-    for (const name of drained) byName.get(name)?.limiter.rejectQueued(DRAINED)
-    for (const name of putBack) byName.get(name)?.health.forget()
-    layouts.updateDrains(putBack)
-  })
   return { layouts, drains, passedOn, connected, contacts, discovery, view, inUse }
 }
 
