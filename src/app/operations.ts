@@ -9,7 +9,6 @@ import { addressOfRequests, clientAddress } from '../http/client-address.ts'
 import { rateLimitsOf } from '../http/rate-limit.ts'
 import { groupOf } from '../http/request-events.ts'
 import { createListener, type ListenerSettings } from '../listener/listener.ts'
-import { STORE_EVENTS } from '../replicas/options.ts'
 import type { EdgeView, IssuerSettings, SessionsView, SignInPages } from '../status/edge-view.ts'
 import { DEGRADATION_REASONS, degradationsOf } from '../status/problems.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/index.ts'
@@ -84,7 +83,6 @@ export function buildMetrics(
     commit,
     replica: name,
     groups: [...groups].sort(),
-    storeEvents: STORE_EVENTS,
     redis: ports.sharedThroughRedis,
     ...(state && { store: state }),
     redisCapacity: () => capacity.current().redis ?? {},

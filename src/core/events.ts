@@ -20,8 +20,7 @@ export interface EventListeners {
   failedLogin?(reason: FailedLoginReason): void
   cache?(event: CacheEvent): void
   redisStep?(event: RedisStepEvent): void
-  /** The name of an event of the Redis store, such as `unreachable` or `reachable`. */
-  storeEvent?(event: string): void
+  storeEvent?(event: StoreEvent): void
   operation?(event: OperationEvent): void
   /** The code of an error of a single connection that no code had handled; the process went on. */
   uncaughtConnectionError?(code: string): void
@@ -227,6 +226,31 @@ export const SNAPSHOT_REFUSALS = [
   'busy',
 ] as const
 export type SnapshotRefusal = (typeof SNAPSHOT_REFUSALS)[number]
+
+/**
+ * Events of the Redis store. `timeout`: a command timed out · `slow`: replies come later than reads wait · `unreachable`: there
+ * is no connection, or Redis refuses commands · `reachable`: reads use Redis again · `corrupt`: an entry that the edge did not
+ * write · `full`: Redis did not take an entry for lack of memory · `localTierDiscarded`: after a gap in the sequence, a flush or
+ * a fail-over · `unfencedWrite`: a write was acknowledged or forwarded although Redis has not recorded its invalidation, as
+ * `cache.writesWithoutRedis` allows · `unconfirmed`: Redis has not confirmed a change in time, so a write was refused, answered
+ * as unconfirmed or put at risk, or a purge is pending · `unacknowledged`: a replica did not acknowledge an invalidation within
+ * its lease · `replayed`: pending invalidations were sent · `repaired`: a key held a value of another type and was deleted.
+ */
+export const STORE_EVENTS = [
+  'timeout',
+  'slow',
+  'unreachable',
+  'reachable',
+  'corrupt',
+  'full',
+  'localTierDiscarded',
+  'unfencedWrite',
+  'unconfirmed',
+  'unacknowledged',
+  'replayed',
+  'repaired',
+] as const
+export type StoreEvent = (typeof STORE_EVENTS)[number]
 
 /** One step of the Redis store. `unreachable`: there was no connection. */
 export interface RedisStepEvent {

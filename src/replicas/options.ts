@@ -1,4 +1,5 @@
 /** Where Redis is, how long its commands may take, and the names of all keys and channels. */
+import type { StoreEvent } from '../core/events.ts'
 import { WRITE_FENCE_LEASE_MS } from '../core/timing.ts'
 
 /** One of `url`, `sentinels` and `cluster`. */
@@ -87,31 +88,6 @@ export const redisChannels = {
   /** Slots of nodes: who received one, and who waits for one. */
   slots: 'edge:{s}:slots',
 }
-
-/**
- * `timeout`: a command timed out · `slow`: replies come later than reads wait · `unreachable`: there is no connection,
- * or Redis refuses commands · `reachable`: reads use Redis again · `corrupt`: an
- * entry that the edge did not write · `full`: Redis did not take an entry for lack of memory · `localTierDiscarded`: after
- * a gap in the sequence, a flush or a fail-over · `unfencedWrite`: a write was acknowledged or forwarded although Redis
- * has not recorded its invalidation, as `cache.writesWithoutRedis` allows · `unconfirmed`: Redis has not confirmed a
- * change in time, so a write was refused, answered as unconfirmed or put at risk, or a purge is pending · `unacknowledged`: a replica did not acknowledge an invalidation within its lease ·
- * `replayed`: pending invalidations were sent · `repaired`: a key held a value of another type and was deleted.
- */
-export const STORE_EVENTS = [
-  'timeout',
-  'slow',
-  'unreachable',
-  'reachable',
-  'corrupt',
-  'full',
-  'localTierDiscarded',
-  'unfencedWrite',
-  'unconfirmed',
-  'unacknowledged',
-  'replayed',
-  'repaired',
-] as const
-export type StoreEvent = (typeof STORE_EVENTS)[number]
 
 /** `reason`: why Redis is unreachable, as Redis or the connection reports it; or the name of a key. */
 export type OnStoreEvent = (event: StoreEvent, reason?: string) => void

@@ -1,6 +1,6 @@
 /** What is wrong with Redis, as the log, the probes and the console show it; what its errors mean, and what an operator does. */
 import type { RedisFault } from '../core/cache.ts'
-import type { StoreEvent } from './options.ts'
+import type { StoreEvent } from '../core/events.ts'
 
 interface RedisFailure {
   /** Without names and addresses. */

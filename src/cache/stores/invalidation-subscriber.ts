@@ -2,8 +2,9 @@
  * Receives what other replicas publish: invalidations, which it acknowledges, locks, and replaced entries. Messages
  * carry the generation and a sequence number. After a gap, this replica discards all epochs that it knows.
  */
+import type { StoreEvent } from '../../core/events.ts'
 import { isObject, isStringArray, parseJson } from '../../core/values.ts'
-import { redisChannels, type StoreEvent } from '../../replicas/options.ts'
+import { redisChannels } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
 import type { Acknowledgements } from './acknowledgements.ts'
 import { isPurgeTag } from './epochs.ts'

@@ -73,13 +73,12 @@ function createCounters(registry: Registry, sources: MetricsSources): EventListe
   const count = (name: string, event: unknown): void => {
     for (const countEvent of counters.get(name) ?? []) countEvent(event as never)
   }
-  const events = new Set(sources.storeEvents)
   return {
     nodeCall: (event) => count('nodeCall', event),
     failedLogin: (reason) => count('failedLogin', { reason }),
     redisStep: (event) => count('redisStep', event),
     cache: (event) => count(`cache.${event.kind}`, event),
-    storeEvent: (event) => count('storeEvent', { event: events.has(event) ? event : 'other' }),
+    storeEvent: (event) => count('storeEvent', { event }),
     uncaughtConnectionError: (event) => count('uncaughtConnectionError', event),
   }
 }

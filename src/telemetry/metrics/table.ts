@@ -13,6 +13,8 @@ import {
   FAILED_LOGIN_REASONS,
   INVALIDATION_CAUSES,
   SNAPSHOT_REFUSALS,
+  STORE_EVENTS,
+  type StoreEvent,
   wasSent,
 } from '../../core/events.ts'
 import { faultRules, type NodeFault } from '../../core/node-faults.ts'
@@ -29,8 +31,6 @@ export interface MetricsSources {
   /** The name of this replica. */
   readonly replica: string
   readonly groups: readonly string[]
-  /** Names of the events that the Redis store emits. */
-  readonly storeEvents: readonly string[]
   readonly requests: Pick<RequestCounts, 'cells'>
   /** Whether the cache store is Redis. */
   readonly redis: boolean
@@ -68,7 +68,7 @@ interface Events {
   readonly nodeCall: Parameters<Required<EventListeners>['nodeCall']>[0]
   readonly failedLogin: { readonly reason: Parameters<Required<EventListeners>['failedLogin']>[0] }
   readonly redisStep: Parameters<Required<EventListeners>['redisStep']>[0]
-  readonly storeEvent: { readonly event: string }
+  readonly storeEvent: { readonly event: StoreEvent }
   readonly uncaughtConnectionError: string
 }
 
@@ -243,7 +243,7 @@ export const eventSeries: readonly EventSeries[] = [
     name: 'edge_redis_events_total',
     help: 'Events of the Redis store, such as a lost connection (unreachable) and its recovery (reachable).',
     labels: { event: 'event' },
-    known: ({ storeEvents }) => ({ event: storeEvents }),
+    known: () => ({ event: STORE_EVENTS }),
     when: isRedis,
   }),
   on('uncaughtConnectionError', {

@@ -1,9 +1,10 @@
 /** Each key of the edge, replaced by each other type of value: the edge deletes it, and goes on. */
 import type { Redis } from 'ioredis'
 import t from 'tap'
+import type { StoreEvent } from '../../../src/core/events.ts'
 import { systemClock } from '../../../src/core/timing.ts'
 import { RedisConnection } from '../../../src/replicas/connection.ts'
-import { DEFAULT_TIMES, redisKeys, type StoreEvent } from '../../../src/replicas/options.ts'
+import { DEFAULT_TIMES, redisKeys } from '../../../src/replicas/options.ts'
 import { RedisReplica } from '../../../src/replicas/replica.ts'
 import { createSharedRevocations } from '../../../src/replicas/shared-revocations.ts'
 import { WrongTypes } from '../../../src/replicas/wrong-types.ts'

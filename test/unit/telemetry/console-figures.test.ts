@@ -36,7 +36,7 @@ function start(t: { teardown(end: () => unknown): unknown }) {
   const counts = new RequestCounts()
   const traffic = createTraffic({ totals: () => counts, requests: events.requests })
   for (const listeners of [counts, traffic]) events.on(listeners)
-  const sources = { version: '1', commit: '', replica: 'r', groups, storeEvents: [], redis: false, requests: counts }
+  const sources = { version: '1', commit: '', replica: 'r', groups, redis: false, requests: counts }
   const metrics = createMetrics({
     ...sources,
     events,
