@@ -34,11 +34,8 @@ interface ContactOptions {
   readonly confirm: () => void
 }
 
-/** `refusedSince`: since when there is no connection, or Redis refuses commands; absent: its replies are late. */
-type Failure = HeartbeatFailure & { readonly refusedSince?: number }
-
 /** Each change replaces the state as a whole. `failure`: of heartbeats since the last that was answered. */
-type State = { readonly failure?: Failure | undefined } & (
+type State = { readonly failure?: HeartbeatFailure | undefined } & (
   | { readonly kind: 'starting' }
   /** `outageMs`: how long Redis did not answer before; 0: it always did. */
   | { readonly kind: 'up' | 'doubted'; readonly outageMs: number }
@@ -137,7 +134,7 @@ export class RedisContact {
     const { error } = reply
     const isLate = reply === TIMED_OUT && connection.isReady
     const refusedSince = this.refusedSince ?? elapsed()
-    const failure: Failure = isLate ? { outage: 'slow', error } : { outage: 'lost', error, refusedSince }
+    const failure = isLate ? { error } : { error, refusedSince }
     this.#state = { ...this.#state, failure }
     if (this.#state.kind === 'up' && connection.isReady) this.#doubt()
     else if (this.#state.kind !== 'starting') this.#lose(failure)
@@ -185,13 +182,15 @@ export class RedisContact {
   }
 
   /** Reports each cause once in an outage. Without a failure: invalidations are pending. */
-  #lose(failure?: Failure): void {
+  #lose(failure?: HeartbeatFailure): void {
     const { elapsed, onEvent } = this.#options
     const before = this.#state
     const { since, reported } = before.kind === 'lost' ? before : { since: elapsed(), reported: new Set<string>() }
-    const cause = `${failure?.outage} ${explainFailure(failure?.error ?? '').cause}`
-    const isNew = failure === undefined ? before.kind !== 'lost' : !reported.has(cause)
-    if (isNew) onEvent(failure?.outage === 'slow' ? 'slow' : 'unreachable', failure?.error)
-    this.#state = { kind: 'lost', since, reported: new Set([...reported, cause]), failure: failure ?? before.failure }
+    const event = failure !== undefined && failure.refusedSince === undefined ? 'slow' : 'unreachable'
+    const cause = failure && `${event} ${explainFailure(failure.error).cause}`
+    const isNew = cause === undefined ? before.kind !== 'lost' : !reported.has(cause)
+    if (isNew) onEvent(event, failure?.error)
+    const known = cause === undefined ? reported : new Set([...reported, cause])
+    this.#state = { kind: 'lost', since, reported: known, failure: failure ?? before.failure }
   }
 }

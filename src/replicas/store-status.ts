@@ -105,17 +105,12 @@ export function describeStoreFailure(error: string): string {
   return `${cause}; ${remedy} (${error.trim()})`
 }
 
-/**
- * Why reads do not use Redis. `slow`: its replies come later than a read waits; writes wait longer. `lost`: there is no
- * connection, Redis refuses commands, or invalidations are pending.
- */
-type Outage = 'slow' | 'lost'
-
 /** Why reads do not use Redis. */
 export interface HeartbeatFailure {
-  readonly outage: Outage
   /** As Redis or the connection reports it. */
   readonly error: string
+  /** Since when there is no connection, or Redis refuses commands. Absent: its replies come later than reads wait. */
+  readonly refusedSince?: number
 }
 
 /** Redis counts as full this long after it has refused to store a response. */
@@ -144,7 +139,7 @@ export function createStoreStatus(failure: () => HeartbeatFailure | undefined) {
 
 function outageOf(failure: HeartbeatFailure | undefined): RedisFault {
   if (failure === undefined) return { reason: 'redisUnreachable', detail: 'invalidations are being sent to Redis' }
-  return faultOf(failure.outage === 'slow' ? 'redisSlow' : 'redisUnreachable', failure.error)
+  return faultOf(failure.refusedSince === undefined ? 'redisSlow' : 'redisUnreachable', failure.error)
 }
 
 function faultOf(reason: RedisFault['reason'], error: string): RedisFault {
