@@ -78,7 +78,8 @@ function completeV3(
 
 function upToLastRelease(translation: Translation, ofRecord: Method): Translation {
   const { method = ofRecord, path } = translation.call
-  return { ...translation, ...lastReleaseOf(method, path.replace('{node}', '/cluster/:node_id')) }
+  const last = lastReleaseOf(method, path.replace('{node}', '/cluster/:node_id'))
+  return last === undefined ? translation : { ...translation, releases: { ...last, ...translation.releases } }
 }
 
 type PathParams = Readonly<Record<string, Param>>

@@ -5,7 +5,6 @@
  */
 
 import { MAX_LIMIT } from '../collections/request.ts'
-import type { Endpoint, V4Endpoint } from '../contracts/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import {
   type ClusterView,
@@ -66,9 +65,10 @@ const v5: ClusterKind = {
   ...v4,
   reads: { ...v4.reads, lostFields: LOST_FIELDS },
   route: (request, view) => {
+    const { endpoint } = request
+    const { releases } = endpoint.contract === 'v4' ? endpoint : (endpoint.translation ?? {})
     const [first, ...workers] = routeByMaster(request, view)
-    const having = releasesOf(request.endpoint)
-    const has = ({ node }: Candidate) => isInRelease(having, view.releaseOf(node))
+    const has = ({ node }: Candidate) => isInRelease(releases, view.releaseOf(node))
     if (first === undefined || has(first)) return first === undefined ? [] : [first]
     // In release 5.0 a worker has no API, so one whose release was never read is not called.
     const releaseOf = ({ node }: Candidate) => view.releaseOf(node)
@@ -76,13 +76,6 @@ const v5: ClusterKind = {
     // The dialect refuses what no node has.
     return others.length > 0 ? others : [first]
   },
-}
-
-/** Returns the releases whose nodes answer the requests of a record. */
-function releasesOf(endpoint: Endpoint): NonNullable<V4Endpoint['releases']> {
-  if (endpoint.contract === 'v4') return endpoint.releases ?? {}
-  const until = endpoint.translation?.until
-  return until === undefined ? {} : { until }
 }
 
 /** Returns the kind of the cluster now; to be asked once per request. */

@@ -6,8 +6,7 @@
  * implementation there. Over 200 lines: the vocabulary of translations.
  */
 
-/** A release of the v4 layout, as major and minor version. */
-export type Release = `${4 | 5}.${number}`
+import type { Release, Releases } from '../v4/value.ts'
 
 export interface Translation {
   /** Why the rules are as they are, for the reader. */
@@ -27,8 +26,8 @@ export interface Translation {
    * query or the body). Absent: the error of the kind of the parameter, as the edge itself answers it.
    */
   readonly refused?: Readonly<Record<string, ErrorRule>>
-  /** The last release whose nodes answer it. Absent: all later releases answer it. */
-  readonly until?: Release
+  /** The releases whose nodes answer it. Absent: all of them. */
+  readonly releases?: Releases
 }
 
 /**

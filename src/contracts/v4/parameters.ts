@@ -1,7 +1,6 @@
 /** Parameters of the v4 contract: how they are built, and those that several operations have. */
 import type { Param } from '../endpoint.ts'
-import type { Release } from '../translations/translation.ts'
-import { bool, integer, list, oneOf, since, text, until, type Value, wordOf, wordsIn } from './value.ts'
+import { bool, integer, list, oneOf, type Release, since, text, until, type Value, wordOf, wordsIn } from './value.ts'
 
 /** Returns a parameter of path or query. */
 export function param(role: string, value: Value): Param {

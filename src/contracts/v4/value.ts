@@ -3,8 +3,10 @@
  * and the functions that write them. The manager names the failed keyword and the format in its error texts, so both are
  * part of the contract.
  */
-import type { Release } from '../translations/translation.ts'
 import type { Format } from './formats.ts'
+
+/** A release of the v4 layout, as major and minor version. */
+export type Release = `${4 | 5}.${number}`
 
 /** The releases that have something: from `since` on, up to `until`. Absent: all. */
 export interface Releases {

@@ -60,16 +60,16 @@ function askOnce(conversation: Conversation, translation: Translation): Promise<
 }
 
 /**
- * Throws 938 for what release 5.0, if the node has it, no longer has. Nothing is sent to the node but the question for its release, if
- * that was never read and decides about the call.
+ * Throws 938 for what the release of the node lacks. Nothing is sent to the node but the question for its release, if that was
+ * never read and decides about the call.
  */
 async function checkRelease(conversation: Conversation): Promise<void> {
   const { node, request, translation, knowsReleases } = conversation
-  const { until, call } = translation
+  const { releases, call } = translation
   const isOfNode = call.path.startsWith('{node}')
-  if (until === undefined && !isOfNode) return
+  if (releases === undefined && !isOfNode) return
   const release = conversation.release ?? (knowsReleases ? await noteVersion(conversation) : undefined)
-  if (until === undefined || isInRelease({ until }, release)) return
+  if (isInRelease(releases, release)) return
   const name = `${call.method ?? request.endpoint.method} ${call.path.replace('{node}', '/manager')}`
   throw new EdgeError(938, ` (${node}: release ${release} no longer has ${name})`)
 }

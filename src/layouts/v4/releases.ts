@@ -1,6 +1,6 @@
 /** Translations for the releases of the v4 layout, which differ in a few calls. */
 
-import type { CallTemplate, ParamRule, Release, Translation } from '../../contracts/translations/translation.ts'
+import type { CallTemplate, ParamRule, Translation } from '../../contracts/translations/translation.ts'
 import { minorOf } from '../../core/node-call.ts'
 
 interface Variant {
@@ -33,7 +33,7 @@ export function dependsOnRelease({ call }: Translation): boolean {
 
 function boundariesOf({ since, params = {} }: CallTemplate): readonly number[] {
   const releases = [since?.release, ...Object.values(params).map((rule) => rule.since)]
-  return releases.flatMap((release: Release | undefined) => (release === undefined ? [] : [minorOrLatest(release)]))
+  return releases.flatMap((release) => (release === undefined ? [] : [minorOrLatest(release)]))
 }
 
 const created = new WeakMap<Translation, Map<string, Translation>>()

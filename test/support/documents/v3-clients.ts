@@ -59,7 +59,7 @@ export function v3ClientsReference(): string {
 
 function askedFor({ method, translation }: V3Endpoint): string {
   // Files of the ruleset are gone, and the main configuration cannot be deleted.
-  const isGone = translation?.until !== undefined || translation?.plan === 'deleteFile'
+  const isGone = translation?.releases?.until !== undefined || translation?.plan === 'deleteFile'
   if (translation === undefined || isGone) return '938'
   const { call } = translation
   const isOfMaster = call.path.startsWith('{node}')
