@@ -71,7 +71,8 @@ async function checkRelease(conversation: Conversation): Promise<void> {
   const release = conversation.release ?? (knowsReleases ? await noteVersion(conversation) : undefined)
   if (isInRelease(releases, release)) return
   const name = `${call.method ?? request.endpoint.method} ${call.path.replace('{node}', '/manager')}`
-  throw new EdgeError(938, ` (${node}: release ${release} no longer has ${name})`)
+  const lacks = isRelease5(release) ? 'no longer has' : 'does not have'
+  throw new EdgeError(938, ` (${node}: release ${release} ${lacks} ${name})`)
 }
 
 /** Whether the node does not know a call because it has release 5.0 since its release was read. */
