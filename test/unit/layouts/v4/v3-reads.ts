@@ -89,9 +89,9 @@ export interface V3Read {
   readonly query: Readonly<Record<string, string>>
 }
 
-/** The records of reads that a node answers. */
+/** The records of reads that nodes answer since the first release of the v4 layout. */
 export const reads: readonly V3Endpoint[] = catalogue.filter(
-  ({ method, translation: v4 }) => method === 'GET' && v4 !== undefined,
+  ({ method, translation: v4 }) => method === 'GET' && v4 !== undefined && v4.releases?.since === undefined,
 )
 
 export function anyRead(endpoint: V3Endpoint): fc.Arbitrary<V3Read> {
