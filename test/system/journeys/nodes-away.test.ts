@@ -55,7 +55,9 @@ t.test('a node that is unreachable', async (t) => {
   await t.test('all APIs are stopped: 503 with Retry-After, and the edge stays ready', async (t) => {
     for (const { name } of simulator.nodes) await simulator.faults.set(name, { apiDown: true })
     for (let attempt = 0; attempt < 4; attempt++) await ask(edge, 'GET /agents')
-    const none = await ask(edge, 'GET /agents')
+    let none = await ask(edge, 'GET /agents')
+    // A request that comes when an ejection ends is a probe, and gets the failure of its call.
+    if (none.status === 502) none = await ask(edge, 'GET /agents')
     t.equal(none.status, 503)
     t.ok(Number(none.headers.get('retry-after')) >= 1)
     const ready = await fetch(`${edge.operationsUrl}/readyz`)
