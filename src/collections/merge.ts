@@ -6,20 +6,18 @@
  * An input that its node has sorted is merged as it comes. If one of its rows is out of order, the merge starts again and
  * sorts all rows of that input first. Long merges yield to the event loop every few milliseconds.
  */
-import { parseInTurns } from '../core/json-parse.ts'
 import { type CooperativeTask, isTurnOver, PAUSE, runTask } from '../core/turns.ts'
 import { parseSorting } from './order.ts'
 import { createPageWriter, type InjectedMembers, readLongRow } from './page-writer.ts'
-import { isLongRow, rangeOf } from './rows.ts'
-import { compareSortKeys, createSortKeyReader, defaultSortKeyReader, parseRow } from './sort-keys.ts'
+import { compareSortKeys, createSortKeyReader, defaultSortKeyReader } from './sort-keys.ts'
 import { addInOrder } from './sorted-list.ts'
 import {
   createFetchedPages,
   type FetchedPages,
   fetchAllPages,
+  firstRow,
   InputError,
   type InputPages,
-  ofInput,
   type RowReader,
   type RowRef,
   type RowStream,
@@ -27,7 +25,6 @@ import {
   sortRows,
 } from './sorted-rows.ts'
 import type { Source } from './sources.ts'
-import type { Element } from './value.ts'
 
 /** After this many restarts because of unsorted rows, all inputs are sorted at once. */
 const MAX_RESTARTS = 4
@@ -122,23 +119,6 @@ function* merge(inputs: readonly MergeInput[], options: MergeOptions): Cooperati
     const { input, reason, cause } = error
     return { ok: false, input, reason, ...(cause !== undefined && { cause }) }
   }
-}
-
-/** An array source without a list of sortable fields takes those of its first row. Others need no row. */
-function* firstRow(inputs: readonly MergeInput[], source: Source): CooperativeTask<Element[]> {
-  if (source.engine === 'database' || source.sortable !== undefined) return []
-  for (const [input, { rows }] of inputs.entries()) {
-    try {
-      const range = rangeOf(rows, 0)
-      if (range === undefined) continue
-      const { from, to } = range
-      const row = isLongRow(range) ? yield parseInTurns(rows.bytes.subarray(from, to)) : parseRow(rows.bytes, from, to)
-      return [row as Element]
-    } catch (error) {
-      throw ofInput(input, error)
-    }
-  }
-  return []
 }
 
 /** An input whose next row is `current`, with the rows behind it. */

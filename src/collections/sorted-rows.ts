@@ -3,10 +3,13 @@
  * edge.
  */
 
+import { parseInTurns } from '../core/json-parse.ts'
 import { selectFirst } from '../core/long-lists.ts'
 import { type CooperativeTask, isTurnOver, PAUSE } from '../core/turns.ts'
 import { isLongRow, type Rows, rangeOf, UnreadableRowsError } from './rows.ts'
-import { compareSortKeys, type SortKeyReader, type SortKeys } from './sort-keys.ts'
+import { compareSortKeys, parseRow, type SortKeyReader, type SortKeys } from './sort-keys.ts'
+import type { Source } from './sources.ts'
+import type { Element } from './value.ts'
 
 /** Sorting more rows at once would block the event loop. */
 const MAX_SORTED_AT_ONCE = 2000
@@ -60,6 +63,23 @@ export interface InputPages {
   readonly rows: Rows
   /** Fetches a further page, from 0; called when the rows so far are used up, until it resolves to undefined. */
   readonly fetchMore?: (at: number) => Promise<Rows | undefined>
+}
+
+/** An array source without a list of sortable fields takes those of its first row. Others need no row. */
+export function* firstRow(inputs: readonly InputPages[], source: Source): CooperativeTask<Element[]> {
+  if (source.engine === 'database' || source.sortable !== undefined) return []
+  for (const [input, { rows }] of inputs.entries()) {
+    try {
+      const range = rangeOf(rows, 0)
+      if (range === undefined) continue
+      const { from, to } = range
+      const row = isLongRow(range) ? yield parseInTurns(rows.bytes.subarray(from, to)) : parseRow(rows.bytes, from, to)
+      return [row as Element]
+    } catch (error) {
+      throw ofInput(input, error)
+    }
+  }
+  return []
 }
 
 /** The pages of an input that were fetched; a merge that starts again need not fetch them twice. */
