@@ -35,7 +35,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     endpoint?: Endpoint
     /** Of the endpoint, made once. */
-    names?: EventNames
+    eventNames?: EventNames
     /** The permission that the route of a plugin needs; `signedIn`: none beside valid credentials. */
     permission?: string
   }
@@ -107,7 +107,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
   }
 }
 
-/** The plugin answers preflight requests, which are not reported. */
+/** Adds the headers of CORS. Preflight requests are answered before the hook that reports requests. */
 async function allowOrigins(app: FastifyInstance, options: HttpOptions): Promise<void> {
   if (options.settings().listen.cors.origins.length === 0) return
   const { default: cors } = await import('@fastify/cors')

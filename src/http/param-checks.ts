@@ -26,7 +26,7 @@ export function createChecks(prefixes: () => Prefixes) {
   }
 }
 
-/** Throws for a value that is one of its kind, and that another rule of its parameter forbids. */
+/** Throws if a rule of a parameter forbids its value: 604, 1405, 1406, or the error of the pattern or of the kind. */
 function checkRules(name: string, param: Param, query: Values, prefixes: () => Prefixes): void {
   const value = query[name]
   if (value === undefined) return
@@ -34,14 +34,15 @@ function checkRules(name: string, param: Param, query: Values, prefixes: () => P
   if (requires !== undefined && query[requires] === undefined)
     throw new EdgeError(604, `. Missing field: '${requires}'`)
   if (within !== undefined && !new RegExp(within.pattern).test(value)) throw new EdgeError(within.code)
-  if (startsWith !== undefined && !isWithinOne(value, prefixes()[startsWith])) throw badValue(kind, name)
+  if (startsWith !== undefined && !hasAllowedPrefix(value, prefixes()[startsWith])) throw badValue(kind, name)
   if (pageLimit === undefined) return
   // The manager rejects 0 everywhere, and pages of more than 1000 rows where the record has a maximum.
   if (/^0+$/.test(value)) throw new EdgeError(1406)
   if (pageLimit.max !== undefined && Number(value) > pageLimit.max) throw new EdgeError(1405)
 }
 
-function isWithinOne(value: string, prefixes: readonly string[]): boolean {
+/** Returns whether a value begins with a prefix. A value that `..` may lead out of its folder does not. */
+function hasAllowedPrefix(value: string, prefixes: readonly string[]): boolean {
   return prefixes.some((prefix) => isWithin(value, prefix)) && !value.split(/[/\\]/).includes('..')
 }
 

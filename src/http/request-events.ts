@@ -34,7 +34,7 @@ export function groupOf(endpoint: Endpoint): string {
 /** To be called at the end of the request. `message`: of its line in the log; absent: it has none. */
 export function eventOf(request: FastifyRequest, reply: FastifyReply, message?: RequestMessage): RequestEvent {
   const { edge, raw, routeOptions } = request
-  const names = routeOptions.config?.names
+  const names = routeOptions.config?.eventNames
   const { route, group } = names ?? NO_ENDPOINT
   const errorCode = (raw.rejectedWith ?? edge.error)?.code
   const { cache, fetchTime, cacheStatus, age } = cacheFields(edge.response)

@@ -33,7 +33,7 @@ export function registerRoutes(
     app.route({
       method: methodsOf(endpoint),
       url: routeUrl(endpoint),
-      config: { endpoint, names: eventNamesOf(endpoint) },
+      config: { endpoint, eventNames: eventNamesOf(endpoint) },
       preValidation: async (request, reply) => {
         if ('body' in endpoint || hasBody(request.headers)) await completeBody(endpoint, request, reply, contract)
         // The listener has already sent this error. The request must not have an effect any more.
