@@ -38,7 +38,7 @@ interface DrainsOptions {
   readonly areShared: boolean
   readonly verifiesUsersAtMaster: boolean
   readonly log: ClusterLog
-  /** Called after each change, with the names of the nodes. */
+  /** Called after each change, with the names of nodes whose drain has begun, and of those whose drain has ended. */
   readonly onChange: (drained: readonly string[], putBack: readonly string[]) => void
 }
 
@@ -163,10 +163,7 @@ export class Drains {
       log('info', 'node drained for maintenance', { node, by, ...more })
     }
     for (const node of putBack) log('info', 'node put back', { node })
-    if (drained.length + putBack.length > 0)
-      onChange(
-        drained.map(({ node }) => node),
-        putBack,
-      )
+    const newlyDrained = drained.map(({ node }) => node)
+    if (newlyDrained.length + putBack.length > 0) onChange(newlyDrained, putBack)
   }
 }

@@ -45,6 +45,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#settle = settle
   }
 
+  /** Ends the exchange: it has failed, its deadline has passed, or the client disconnected. */
+  abort(failure: CallFailure): void {
+    const error = new ExchangeError(failure)
+    this.#stream?.destroy(error)
+    if (this.#isSettled) return
+    this.#isSettled = true
+    this.#settle({ ...failure, ok: false, node: this.#node, sent: this.#controller !== undefined })
+    this.#controller?.abort(error)
+  }
+
   /** Settles as `abort` does. What was sent goes on: a node works on a call whose connection is closed. */
   leave(failure: CallFailure): void {
     if (this.#isSettled || this.#controller === undefined) {
@@ -129,15 +139,5 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (personal) response.personal = true
     if (age > 0) response.age = age
     this.#settle({ ok: true, response })
-  }
-
-  /** Ends the exchange: it has failed, its deadline has passed, or the client disconnected. */
-  abort(failure: CallFailure): void {
-    const error = new ExchangeError(failure)
-    this.#stream?.destroy(error)
-    if (this.#isSettled) return
-    this.#isSettled = true
-    this.#settle({ ...failure, ok: false, node: this.#node, sent: this.#controller !== undefined })
-    this.#controller?.abort(error)
   }
 }

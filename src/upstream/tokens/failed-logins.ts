@@ -61,13 +61,14 @@ function rulesOf(release: string | undefined): FailureRules {
   }
 }
 
-/**
- * A failure is the text `time name address`, both as digests, with `-inFlight` while it is not decided. Redis holds no name: a
- * user may type a password as a name.
- */
 export type FailedLogins = ReturnType<typeof createFailedLogins>
 
-/** `release`: returns that of the node. */
+/**
+ * Returns the counter of the failed logins at a node. `release`: returns the release of the node; `undefined`: not known.
+ *
+ * A failure is the text `time name address`, with digests of both, and `-inFlight` while it is not decided. Redis holds no
+ * name: a user may type a password as a name.
+ */
 export function createFailedLogins(node: string, counters: Counters, release: () => string | undefined) {
   const failures = `failed:${node}`
   const latest = `${failures}:latest`
@@ -112,7 +113,7 @@ export function createFailedLogins(node: string, counters: Counters, release: ()
         })
       return { isBlocked: false, end }
     },
-    /** The node refuses all logins of the address: none is sent until the window has ended. */
+    /** Forbids logins until the window has ended: the node refuses all logins of the address of the edge. */
     block: (): Promise<void> =>
       counters.update([failures, latest], (texts, { now }) => {
         texts.set(failures, Array<string>(TRUSTED.all).fill(`${now} - -`).join(';'), WINDOW_MS)
