@@ -36,7 +36,7 @@ export interface ReplicaSummary extends PeerContact {
   /** Its local tier. Absent: it stores nothing, or its version does not report it. */
   readonly local?: LocalState
   readonly nodes: readonly ReportedNode[]
-  /** What its console has added, which checks both: the rates of the last seconds, and the newest joined responses. */
+  /** Rates of the last seconds, and the newest joined responses. Consoles add both, and validate those of other replicas. */
   readonly rates?: unknown
   readonly joined?: unknown
 }

@@ -4,12 +4,12 @@ import type { LocalState } from '../core/cache.ts'
 import type { NodeState, ReplicaSummary, ReportedNode } from './node-types.ts'
 import { parserOf } from './validation.ts'
 
-/** What the console adds to the report of this replica, and checks in the reports of others. */
+/** What the console adds to the report of this replica. Consoles validate what those of other replicas have added. */
 export interface ReplicaReport extends Readonly<Record<'costs' | 'events', Exchanged>> {
-  /** The rates of the last seconds. */
-  rates(): unknown
-  /** The newest one first. As many are sent as fit. */
-  joined(): readonly unknown[]
+  /** Returns the rates of the last seconds. */
+  rates(): object
+  /** Returns joined responses, the newest first. As many are sent as fit. */
+  joined(): readonly object[]
 }
 
 /** What the edge itself reports. */

@@ -16,8 +16,8 @@ type ExchangeReports = (
 
 export const REPORT_INTERVAL_MS = 2000
 
-/** What a replica reports without a plugin: replicas of other versions need these members. */
 const NOTHING: Exchanged = { report: () => undefined, offer: () => undefined }
+/** What a replica without a console reports. Earlier releases, and consoles, ignore a report without these rates. */
 const NO_RATES = { perSecond: 0, cacheablePerSecond: 0, callsPerSecond: 0, savedPerSecond: 0, failuresPerSecond: 0 }
 const NOTHING_ADDED: ReplicaReport = { rates: () => NO_RATES, joined: () => [], costs: NOTHING, events: NOTHING }
 

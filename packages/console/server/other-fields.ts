@@ -1,6 +1,6 @@
 /**
- * Names and values of the fields that a view does not show in its own way, so that a new field is shown without a change
- * of the view: `servedFor` as `served for`.
+ * Returns names and values as texts, `servedFor` as `served for`. Page and command list so the fields that they do not format:
+ * a new field needs no change of theirs.
  */
 export function otherFields(fields: object): readonly (readonly [name: string, value: string])[] {
   const present = Object.entries(fields).filter(([, value]) => value !== undefined)

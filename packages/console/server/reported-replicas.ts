@@ -48,7 +48,7 @@ export function readReplicas({
 function reportedBy(replica: ReplicaSummary): readonly ReportedReplica[] {
   if (!isReported(replica)) return []
   const { joined, ...summary } = replica
-  // The times of a report are those of its publication.
-  const seen = joined?.map((each) => ({ ...each, ago: each.ago + replica.ago }))
-  return [{ ...summary, ...(seen && { joined: seen }) }]
+  // The ages in a report are those at its publication.
+  const aged = joined?.map((each) => ({ ...each, ago: each.ago + replica.ago }))
+  return [{ ...summary, ...(aged && { joined: aged }) }]
 }
