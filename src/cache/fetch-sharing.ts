@@ -40,7 +40,8 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /**
- * Returns the id of a fetch that requests with the same epochs share; `epochs`: another text, to share it with others.
+ * Returns the id of a fetch that requests with the same epochs share. `epochs`: a text in place of the epochs, for a fetch that
+ * requests share whatever their epochs are.
  * Calls without a time limit, and calls with a name and a password, are shared only among their like. Calls with a token of
  * the manager are shared by users with the same rights, which are a part of the key.
  */

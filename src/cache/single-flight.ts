@@ -144,7 +144,7 @@ class Flight<T> {
     return this.#controller.signal.aborted
   }
 
-  /** The first caller starts the work. It counts as present before, so that the work is not taken for one that none awaits. */
+  /** The first caller starts the work. It is in the presence before: work without a connected client is an abandoned call. */
   async join({ signal, presence, flow }: RequestClient): Promise<T> {
     this.#callers += 1
     const leave = this.presence.join(presence, flow?.isBulk)

@@ -65,7 +65,10 @@ export interface InputPages {
   readonly fetchMore?: (at: number) => Promise<Rows | undefined>
 }
 
-/** An array source without a list of sortable fields takes those of its first row. Others need no row. */
+/**
+ * Returns the first row of the inputs, in a list. An array source without a list of sortable fields takes the fields of that
+ * row. The list is empty if there is no row, or if the source needs none. Throws an `InputError` if the row is unreadable.
+ */
 export function* firstRow(inputs: readonly InputPages[], source: Source): CooperativeTask<Element[]> {
   if (source.engine === 'database' || source.sortable !== undefined) return []
   for (const [input, { rows }] of inputs.entries()) {

@@ -40,7 +40,7 @@ export function joinCollections(ports: JoinCollectionsPorts, readAllAgents: Read
   }
 }
 
-/** Without the unknown names in a request: they would become labels of metrics. */
+/** Emits the contributions of nodes of the cluster. A client may name others, which the console must not list. */
 function emitJoinEvent({ request, ports, nodes: known, report, fanOut }: JoinedRead): void {
   if (ports.onJoin === undefined) return
   const nodes = report.contributionsOf(known)

@@ -132,7 +132,7 @@ export class NodeReport {
     return nodes === '' ? formatCoverage(coverage) : `${nodes}, ${formatCoverage(coverage)}`
   }
 
-  /** The same of these nodes, for metrics and the console. */
+  /** Returns what the header states of these nodes, for the console. */
   contributionsOf(nodes: readonly string[]): readonly NodeContribution[] {
     const contributions: NodeContribution[] = []
     for (const each of this.#nodes)

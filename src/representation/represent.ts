@@ -76,7 +76,7 @@ export function representCached(
   return bytes instanceof Promise ? bytes.then(withBytes) : withBytes(bytes)
 }
 
-/** Each form has its own entity tag. */
+/** Returns the form of a response with this name. Each form has an entity tag, since its bytes differ. */
 function formOf({ response: { forms, etag } }: CachedResponse, name: keyof StoredForms): StoredForm {
   // Of `"abc"` and `gzip`: `"abc-gzip"`.
   forms[name] ??= { etag: name === 'plain' ? etag : `${etag.slice(0, -1)}-${name}"` }

@@ -1,4 +1,4 @@
-/** Adds rows to the index in Redis, those of one group and a few milliseconds with one command. */
+/** Adds rows to the index in Redis: the rows of a group that arrive within 10 ms with one command. */
 
 import { redisKeys } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
@@ -38,7 +38,7 @@ return 1`,
 )
 
 const ROWS_PER_COMMAND = 64
-/** A row waits this long for others: alone, its command takes a tenth of the CPU time of its miss. No client waits for it. */
+/** How long rows are collected: a command for each row would cost each miss more CPU time. No client awaits a row. */
 const MAX_WAIT_MS = 10
 
 /** `left`: milliseconds until the row expires. */
@@ -46,7 +46,7 @@ type NewRow = readonly [key: string, row: Buffer, left: number]
 
 export class IndexWriter {
   readonly #replica: RedisReplica
-  /** By group. */
+  /** Rows that are in no command yet, by group. */
   #unsent = new Map<string, NewRow[]>()
   #timer: NodeJS.Timeout | undefined
 
@@ -61,7 +61,10 @@ export class IndexWriter {
     else this.#timer ??= setTimeout(() => void this.flush(), MAX_WAIT_MS)
   }
 
-  /** Resolves when Redis has the rows, or after the time limit of the commands. */
+  /**
+   * Sends the rows that were added. Resolves when Redis has them, or after the time limit of the commands. Rows sent before are
+   * in Redis by then too: commands of one connection are executed in order.
+   */
   async flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined

@@ -95,7 +95,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
       onReplaced: (key) => this.#local.delete(key),
       onPurge: () => {
         this.#purges += 1
-        // Before the other replica removes the rows of what it has purged.
+        // The other replica removes the rows of what it purges after this one has acknowledged, so they must be in Redis by then.
         void this.#index.flush()
       },
     })

@@ -61,7 +61,7 @@ export class ResponseIndex {
     this.#timer.unref()
   }
 
-  /** Lists the entry from a few milliseconds later on. */
+  /** Adds the row of an entry. Another replica lists it some 10 ms later, this one at once. */
   add(key: string, entry: LocalEntry): void {
     const { info, generation, epochs, fetchedAt } = entry
     if (info === undefined) return
@@ -83,7 +83,7 @@ export class ResponseIndex {
     if (this.#counted.push(entry.newHits) > MAX_COUNTED_ENTRIES) void this.flush()
   }
 
-  /** Writes the new rows, and the new hits. What cannot be written is lost. */
+  /** Writes the new rows and the new hits. If Redis does not take them, they are lost. */
   async flush(): Promise<void> {
     await this.#writer.flush()
     const { bodies, times } = this.#options.replica
