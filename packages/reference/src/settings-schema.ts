@@ -7,11 +7,8 @@ import { schema } from '../../../src/config/schema.ts'
 import type { SchemaNode } from '../../../src/config/tree.ts'
 import { commentsOf } from './setting-comments.ts'
 
-/** Expressions of src/config/formats.ts as far as editors need them. A format without a row has a description only. */
+/** Expressions of src/config/formats.ts as far as editors need them. */
 const PATTERNS: Readonly<Record<string, string>> = {
-  duration: '^\\d{1,12}(ms|s|m|h)$',
-  delay: '^\\d{1,12}(ms|s|m|h)$',
-  size: '^\\d{1,12}(B|KiB|MiB|GiB)$',
   host: '^[^/@#?\\s]+$',
   cidr: '^[0-9a-fA-F.:]+(/\\d{1,3})?$',
   origin: '^[hH][tT][tT][pP][sS]?://[^/?#@\\\\]+/?$',
@@ -21,6 +18,12 @@ const PATTERNS: Readonly<Record<string, string>> = {
   collector: '^[hH][tT][tT][pP][sS]?://[^?#@\\s]+$',
   replicaName: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$',
   folder: '^/(.*/)?$',
+}
+
+/** Returns the expression of a format; undefined: it has a description only. */
+function patternOf(format: string): string | undefined {
+  const units = formats[format]?.units
+  return units === undefined ? PATTERNS[format] : `^\\d{1,12}(${Object.keys(units).join('|')})$`
 }
 
 type JsonSchema = Readonly<Record<string, unknown>>
@@ -53,6 +56,7 @@ function convert(node: SchemaNode, path: string, comments: ReadonlyMap<string, s
   // A group with a default need not be written.
   const required = node.required?.filter((name) => properties?.[name]?.default === undefined) ?? []
   const form = format === undefined ? undefined : formats[format]?.description
+  const pattern = format === undefined ? undefined : patternOf(format)
   const description = [comments.get(path), node.description ?? form].filter((text) => text !== undefined && text !== '')
   const membersOf = (nodes: Readonly<Record<string, SchemaNode>>) =>
     Object.fromEntries(
@@ -65,7 +69,7 @@ function convert(node: SchemaNode, path: string, comments: ReadonlyMap<string, s
     ...Object.fromEntries(keywords),
     ...(required.length > 0 && { required }),
     ...(description.length > 0 && { description: description.join('; ') }),
-    ...(format !== undefined && PATTERNS[format] !== undefined && { pattern: PATTERNS[format] }),
+    ...(pattern !== undefined && { pattern }),
     ...(properties && { properties: membersOf(properties) }),
     ...(patternProperties && {
       patternProperties: Object.fromEntries(
@@ -76,7 +80,7 @@ function convert(node: SchemaNode, path: string, comments: ReadonlyMap<string, s
   }
   // One duration is that of all groups.
   if (path === 'cache.outage') {
-    const duration = { type: 'string', pattern: PATTERNS.delay }
+    const duration = { type: 'string', pattern: patternOf('delay') }
     return {
       default: converted.default,
       description: converted.description,

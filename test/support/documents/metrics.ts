@@ -10,15 +10,23 @@ export function metricsMissingIn(document: string): readonly string[] {
     .filter((name) => !new RegExp(`\`${name}[\`{]`).test(document))
 }
 
-/** Adds a row with the help text of each metric that the document lacks, as a part of a sentence. The other rows stay as they are. */
+/**
+ * Adds a row with the help text of each metric that the document lacks, as a part of a sentence, behind the row of the metric
+ * before it in the code. The other rows stay as they are.
+ */
 export function withNewMetrics(document: string): string {
   const missing = metricsMissingIn(document)
-  const rows = [...eventSeries, ...stateSeries]
-    .filter(({ name }) => missing.includes(name))
-    .map(({ name, help }) => `| \`${name}\` | ${partOfSentence(help)} |`)
   const lines = document.split('\n')
-  const end = lines.indexOf('', lines.indexOf('| Metric | Meaning |'))
-  return [...lines.slice(0, end), ...rows, ...lines.slice(end)].join('\n')
+  const head = lines.indexOf('| Metric | Meaning |')
+  let before = lines.indexOf('', head) - 1
+  for (const { name, help } of [...eventSeries, ...stateSeries]) {
+    if (missing.includes(name)) lines.splice(before + 1, 0, `| \`${name}\` | ${partOfSentence(help)} |`)
+    const own = lines.findIndex(
+      (line, at) => at > head && line.startsWith('|') && new RegExp(`\`${name}[\`{]`).test(line),
+    )
+    if (own >= 0) before = own
+  }
+  return lines.join('\n')
 }
 
 /** `Requests that were rejected.` as `requests that were rejected`; a first word such as `CPU` or `HTTP` stays. */
