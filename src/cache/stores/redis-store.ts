@@ -155,6 +155,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     const { key, tags, epochs, isLocal = false, lock } = entry
     const { contact, heartbeat } = this.#replica
     if (!isLocal && !contact.isTrusted) return
+    const purges = this.#purges
     const local = toLocalEntry(entry, this.#replica.elapsed())
     // A stored entry is compared when it is read. Comparing it now only saves the memory of an outdated one.
     const known = isLocal || heartbeat.hasLease() ? this.#known.of(key, tags) : undefined
@@ -162,7 +163,10 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     if (now === undefined || compareEpochs(epochs, now) !== 'same') return
     this.#local.put(key, local, now === known)
     if (isLocal) return
-    if (await this.#entries.set(key, local, lock)) this.#index.add(key, local)
+    if (!(await this.#entries.set(key, local, lock))) return
+    // A purge that came meanwhile may have removed the rows already.
+    const after = purges === this.#purges ? epochs : await this.#epochs.read(key, tags)
+    if (after !== undefined && compareEpochs(epochs, after) !== 'changed') this.#index.add(key, local)
   }
 
   readonly purge: CacheIndex['purge'] = async (what) => {
