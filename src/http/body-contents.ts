@@ -62,7 +62,7 @@ function rejectUnaccepted(parser: SaxesParser): () => number {
     throw invalid('A processing instruction is not accepted')
   })
   parser.on('text', (between) => {
-    if (elements === 0 && between.trim() !== '') throw invalid('Start tag expected')
+    if (between.trim() !== '') throw invalid('Start tag expected')
   })
   parser.on('attribute', ({ value }) => {
     attributes += 1
@@ -71,7 +71,7 @@ function rejectUnaccepted(parser: SaxesParser): () => number {
   })
   parser.on('opentag', () => {
     elements += 1
-    // Without a listener, the parser does not collect texts: millions of line ends or entities would take hundreds of MB.
+    // A text may have millions of line ends or entities. Without a listener, the parser does not collect them.
     parser.off('text')
     depth += 1
     attributes = 0

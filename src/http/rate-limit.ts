@@ -87,7 +87,7 @@ function callerOf({ authentication: { caller } }: FastifyRequest): string {
   return caller.name
 }
 
-/** `nameOf`: whose requests are counted. */
+/** Returns a limiter of this kind. `nameOf`: returns the name of the caller or network whose requests are counted together. */
 function createRateLimiter(
   app: FastifyInstance,
   kind: string,
