@@ -46,7 +46,7 @@ export async function fetchOrServeStale(path: ReadPath, context: ReadContext, at
   const fetching = path.fetcher.fetchShared(context)
   const hasStale = lookup.kind === 'hit' || computesResponses(context)
   let tried: StaleReason | undefined
-  // Two kinds of fetches may take long: a part of a joined response that is refreshed, and the rows of a new snapshot.
+  // Two kinds of reads must be fresh, and may take long: a part of a joined response that is refreshed, and a read of all rows.
   if (hasStale && request.reuse === 'allowed' && request.effort === 'bounded') {
     // It may fail after a stale response was served.
     fetching.catch(() => undefined)

@@ -89,6 +89,7 @@ export function* firstRow(inputs: readonly InputPages[], source: Source): Cooper
 export interface FetchedPages {
   readonly input: number
   readonly pages: Rows[]
+  /** No further page is fetched: there is none, or the merge needs none. */
   isComplete: boolean
   /** Fetches one more page; resolves to false if there is none. */
   fetchNext(): Promise<boolean>

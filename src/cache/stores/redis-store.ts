@@ -95,7 +95,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
       onReplaced: (key) => this.#local.delete(key),
       onPurge: () => {
         this.#purges += 1
-        // The other replica removes the rows of what it purges after this one has acknowledged, so they must be in Redis by then.
+        // The other replica removes the rows of what it purges once this one has acknowledged, so they are sent before.
         void this.#index.flush()
       },
     })
