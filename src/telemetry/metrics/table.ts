@@ -1,6 +1,6 @@
 /**
  * All metrics, one row each. Event series count what the emitter (`telemetry/events.ts`) reports; state series, among them
- * the counts of requests, are read when Prometheus scrapes. A new counter is one row here and one emit where the event happens.
+ * the counts of requests, are read when Prometheus scrapes. A new counter is one row here, and an event if there is none.
  *
  * Label values are bounded: names of the catalogue and of the settings, numbers and closed sets of words. No label takes
  * a value that a client chooses. Over 200 lines: a table of all metrics.

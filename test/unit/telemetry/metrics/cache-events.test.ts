@@ -1,19 +1,13 @@
-/** What the cache reports reaches operators: each kind of its events counts in a metric. The compiler demands one of each kind. */
+/** What the cache reports reaches operators: each kind of its events counts in a metric. */
+import { readFileSync } from 'node:fs'
 import t from 'tap'
-import type { CacheEvent } from '../../../../src/core/events.ts'
 import { eventSeries } from '../../../../src/telemetry/metrics/table.ts'
 
-const kinds: Readonly<Record<CacheEvent['kind'], true>> = {
-  fetch: true,
-  collapsed: true,
-  invalidated: true,
-  snapshotBuild: true,
-  snapshotQuery: true,
-  verified: true,
-  trial: true,
-}
+const [, union = ''] = /^export type CacheEvent =\n(.*?)\n\n/ms.exec(readFileSync('src/core/events.ts', 'utf8')) ?? []
+const kinds = [...union.matchAll(/readonly kind: '(\w+)'/g)].map(([, kind]) => kind)
+t.ok(kinds.includes('fetch') && kinds.includes('trial'), `kinds of CacheEvent: ${kinds.join(', ')}`)
 
-for (const kind of Object.keys(kinds)) {
+for (const kind of kinds) {
   t.test(`${kind} counts in a metric`, async (t) => {
     const names = eventSeries.filter(({ on }) => on === `cache.${kind}`).map(({ name }) => name)
     t.not(names.length, 0, `a row of src/telemetry/metrics/table.ts is missing: on('cache.${kind}', { … })`)
