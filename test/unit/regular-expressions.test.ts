@@ -30,7 +30,7 @@ const BUILT: Readonly<Record<string, string>> = {
     'anchored templates of the catalogue, `.+` in place of a value',
   'src/core/values.ts: `^${IPV4_OCTET}(?:\\\\.${IPV4_OCTET}){3}$`': 'bounded repetitions',
   'src/http/body.ts: kinds.ips.pattern': 'the catalogue; test/unit/contracts/kinds-are-linear.test.ts',
-  'src/http/param-checks.ts: param.within.pattern': 'the catalogue; test/unit/contracts/kinds-are-linear.test.ts',
+  'src/http/param-checks.ts: within.pattern': 'the catalogue; test/unit/contracts/kinds-are-linear.test.ts',
   'src/http/param-checks.ts: xmlWhen.matches': 'the catalogue; checked below',
   'src/http/validation.ts: pattern': 'the catalogue; test/unit/contracts/kinds-are-linear.test.ts',
   'src/layouts/v4/build-call.ts: byEdgeIf': 'the catalogue; checked below',

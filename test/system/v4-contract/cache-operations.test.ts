@@ -1,5 +1,6 @@
 /** Clients of the v4 contract list the stored responses of both contracts, in the form of their contract. */
 import t from 'tap'
+import { eventually } from '../../support/eventually.ts'
 import { bothPorts } from './both-ports.ts'
 
 t.test('the list can be paged, sorted, searched, filtered and cut to fields, through each replica', async (t) => {
@@ -8,6 +9,9 @@ t.test('the list can be paged, sorted, searched, filtered and cut to fields, thr
   await v4(1, '/agents?limit=2')
   await v4(1, '/groups')
   const urls = ['v3:/agents?limit=2&offset=0', 'v4:/agents?', 'v4:/groups?']
+  // A replica lists a new response of another one some milliseconds after it was stored.
+  for (const at of [0, 1])
+    await eventually(async () => (await v4(at, '/cache')).body.data.total_affected_items === urls.length)
   for (const at of [0, 1]) {
     const list = async (query: string) => {
       const { status, body } = await v4(at, `/cache${query}`)
