@@ -336,9 +336,9 @@ export function describeStore(t: Test, make: (t: Test) => Promise<Stores>): void
     const { one, other } = await make(t)
     const rules = ['cache', 'cache:rules']
     const fillAll = async () => {
-      await fill(one, 'a')
-      await fill(one, 'b', { key: 'k2' })
-      await fill(other, 'c', { key: 'r', group: 'rules', tags: rules })
+      await fillAndList(one, 'a')
+      await fillAndList(one, 'b', { key: 'k2' })
+      await fillAndList(other, 'c', { key: 'r', group: 'rules', tags: rules })
     }
     const all = async () => [await served(other), await served(other, 'k2'), await served(one, 'r', rules)]
     await fillAll()
@@ -361,8 +361,8 @@ export function describeStore(t: Test, make: (t: Test) => Promise<Stores>): void
     const ofAgents = ['cache', 'cache:agents', 'cache:/agents', 'agent:001']
     const ofGroups = ['cache', 'cache:agents', 'cache:/agents/groups', 'agent:001']
     const fillAll = async () => {
-      await fill(one, 'a', { key: 'a', tags: ofAgents })
-      await fill(other, 'b', { key: 'b', tags: ofGroups })
+      await fillAndList(one, 'a', { key: 'a', tags: ofAgents })
+      await fillAndList(other, 'b', { key: 'b', tags: ofGroups })
     }
     for (const store of [one, other]) {
       await fillAll()
