@@ -6,6 +6,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { collectionContracts } from '../collections/contracts.ts'
+import type { CacheSettings } from '../config/schema.ts'
 import type { CacheIndex } from '../core/cache-index.ts'
 import { reportedNodeFailure } from '../core/error-meanings.ts'
 import type { CacheDifference } from '../core/events.ts'
@@ -18,7 +19,6 @@ import { tracedSeparately } from '../core/traced.ts'
 import { isObject } from '../core/values.ts'
 import type { CacheTarget } from './key.ts'
 import type { CachePorts, ReadContext } from './read-context.ts'
-import type { CacheSettings } from './settings.ts'
 import { isStorable } from './store-response.ts'
 
 /** `inconclusive`: a write, a failure or the length of the responses prevented the comparison. */

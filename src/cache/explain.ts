@@ -1,5 +1,6 @@
 /** Explains to operators why the next request of a URL is a hit or a miss, and which writes invalidate its response. */
 
+import type { CacheSettings } from '../config/schema.ts'
 import type { ConditionalTags, Endpoint, Tag, WriteEndpoint } from '../contracts/endpoint.ts'
 import type { CacheExplanation, InvalidatingWrite } from '../core/cache.ts'
 import type { CacheIndex, EntryContents } from '../core/cache-index.ts'
@@ -9,7 +10,6 @@ import type { NodeReads } from '../core/node-call.ts'
 import type { Caller, EdgeRead } from '../core/request.ts'
 import type { Lookup, StoredForms } from '../core/stored-response.ts'
 import { type ResolveTarget, SNAPSHOT_MARK } from './key.ts'
-import type { CacheSettings } from './settings.ts'
 import { derivableOf } from './snapshots/derivable.ts'
 import { needsResponse, patternOf } from './tags.ts'
 

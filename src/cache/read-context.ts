@@ -1,5 +1,6 @@
 /** What the parts of the cache share: their ports, one read, and how its fetch ended. */
 
+import type { CacheSettings } from '../config/schema.ts'
 import type { CacheIndex } from '../core/cache-index.ts'
 import type { CacheEvent } from '../core/events.ts'
 import type { EdgeRead } from '../core/request.ts'
@@ -10,7 +11,6 @@ import type { CacheTarget, ResolveTarget } from './key.ts'
 import type { LateFetches } from './late-fetches.ts'
 import type { LifetimesOf } from './lifetimes.ts'
 import type { ReplicationLag } from './replication-lag.ts'
-import type { CacheSettings } from './settings.ts'
 import type { CacheStore } from './stores/contract.ts'
 
 export interface CachePorts {

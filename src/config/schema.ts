@@ -366,3 +366,5 @@ type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : 
 
 /** Every setting, with defaults: durations in milliseconds, sizes in bytes, paths absolute, secrets read. */
 export type Config = Frozen<Static<typeof settings>>
+
+export type CacheSettings = Config['cache']

@@ -1,9 +1,8 @@
 /** Shared by tests of stages: requests for records of the catalogue, a manual clock, and fake nodes. */
 
 import { type CacheOptions, createCache } from '../../src/cache/index.ts'
-import type { CacheSettings } from '../../src/cache/settings.ts'
 import { createMemoryStore } from '../../src/cache/stores/memory-store.ts'
-import { type Config, schema } from '../../src/config/schema.ts'
+import { type CacheSettings, type Config, schema } from '../../src/config/schema.ts'
 import { parseValues, validate } from '../../src/config/validate.ts'
 import type { Endpoint, ReadEndpoint, WriteEndpoint, WriteMethod } from '../../src/contracts/endpoint.ts'
 import { catalogue } from '../../src/contracts/index.ts'

@@ -8,6 +8,8 @@ import t from 'tap'
  */
 interface Room {
   readonly rooms: readonly string[]
+  /** Rooms of which only types may be imported. */
+  readonly types?: readonly string[]
   readonly packages: readonly string[]
   /** Built-in modules that this room must not import. */
   readonly never?: readonly string[]
@@ -69,6 +71,7 @@ const table: Readonly<Record<string, Room>> = {
   pipeline: { rooms: ['core', 'contracts/endpoint'], packages: [], never: NETWORK },
   cache: {
     rooms: ['core', 'contracts', 'collections', 'replicas'],
+    types: ['config/schema'],
     packages: ['lru-cache'],
     never: [...NETWORK, 'node:fs'],
   },
@@ -277,8 +280,17 @@ function roomOf(path: string): string {
   return rows.sort((a, b) => b.length - a.length)[0] ?? target
 }
 
-function importsOf(path: string): string[] {
-  return [...readFileSync(path, 'utf8').matchAll(IMPORT)].map((match) => match[1] ?? match[2] ?? match[3] ?? '')
+interface Import {
+  readonly specifier: string
+  /** `import type`. */
+  readonly isType: boolean
+}
+
+function importsOf(path: string): Import[] {
+  return [...readFileSync(path, 'utf8').matchAll(IMPORT)].map(([statement, ...specifiers]) => ({
+    specifier: specifiers.find((each) => each !== undefined) ?? '',
+    isType: /^\s*import\s+type\s/.test(statement),
+  }))
 }
 
 function packageOf(specifier: string): string {
@@ -294,7 +306,7 @@ function isIn(target: string, known: string): boolean {
   return target === known || target.startsWith(`${known}/`)
 }
 
-function fault(path: string, specifier: string): string | undefined {
+function fault(path: string, { specifier, isType }: Import): string | undefined {
   const room = table[roomOf(path)]
   if (room === undefined) return `${path}: the table of rooms has no row for it`
   if (specifier.startsWith('node:')) {
@@ -307,7 +319,8 @@ function fault(path: string, specifier: string): string | undefined {
   }
   const target = place(join(dirname(path), specifier))
   const own = roomOf(join(dirname(path), specifier)) === roomOf(path)
-  const allowed = room.rooms.some((known) => isIn(target, known))
+  const known = [...room.rooms, ...((isType && room.types) || [])]
+  const allowed = known.some((each) => isIn(target, each))
   return own || allowed ? undefined : `${path} must not import ${target}; the table of rooms decides`
 }
 
@@ -315,7 +328,7 @@ t.test('every import is one that the table of rooms allows', async (t) => {
   const files = SOURCES.flatMap(sources).filter((path) => !UNRESTRICTED.includes(roomOf(path)))
   t.ok(files.length > 30, `${files.length} files read`)
   for (const path of files) {
-    for (const specifier of importsOf(path)) t.equal(fault(path, specifier), undefined, `${path} → ${specifier}`)
+    for (const each of importsOf(path)) t.equal(fault(path, each), undefined, `${path} → ${each.specifier}`)
   }
 })
 
@@ -325,12 +338,14 @@ t.test('the table has no row for a room that does not exist', async (t) => {
 })
 
 t.test('each import that the table allows is used', async (t) => {
-  for (const [name, { rooms, packages }] of Object.entries(table)) {
+  for (const [name, { rooms, types = [], packages }] of Object.entries(table)) {
     const files = SOURCES.flatMap(sources).filter((path) => roomOf(path) === name)
     const used = files.flatMap((path) =>
-      importsOf(path).map((each) => (each.startsWith('.') ? place(join(dirname(path), each)) : each)),
+      importsOf(path).map(({ specifier }) =>
+        specifier.startsWith('.') ? place(join(dirname(path), specifier)) : specifier,
+      ),
     )
-    for (const known of [...rooms, ...packages])
+    for (const known of [...rooms, ...types, ...packages])
       t.ok(
         used.some((each) => isIn(each, known)),
         `${name} uses ${known}`,
@@ -350,7 +365,7 @@ t.test('only the settings read the environment, only the process and the command
 
 t.test('the edge imports no package of the repository', async (t) => {
   for (const path of sources('src'))
-    for (const specifier of importsOf(path))
+    for (const { specifier } of importsOf(path))
       t.notMatch(
         specifier.startsWith('.') ? join(dirname(path), specifier) : specifier,
         /^(?:packages|@manager-edge)\//,
@@ -365,6 +380,7 @@ t.test('each package declares what it imports, in the version of the edge', asyn
     const imported = SOURCES.filter((folder) => folder.startsWith(`packages/${name}/`))
       .flatMap(sources)
       .flatMap(importsOf)
+      .map(({ specifier }) => specifier)
       .filter((specifier) => !/^(?:node:|\.)/.test(specifier))
     for (const each of new Set(imported.map(packageOf))) t.ok(declared[each], `packages/${name}/package.json: ${each}`)
     for (const [each, version] of Object.entries(declared))
@@ -378,11 +394,14 @@ function declaredBy(manifest: string): Readonly<Record<string, string>> {
 }
 
 t.test('an import that the table forbids is found', async (t) => {
-  t.match(fault('src/pipeline.ts', 'fastify'), /must not import the package/)
-  t.match(fault('src/contracts/endpoint.ts', '../core/request.ts'), /must not import core/)
-  t.match(fault('src/collections/grammar.ts', 'node:http'), /must never import/)
-  t.match(fault('packages/console/src/app.tsx', '../server/recorders.ts'), /must not import packages/)
-  t.match(fault('packages/console/server/history.ts', '../../../src/cache/index.ts'), /must not import cache/)
-  t.match(fault('packages/simulator/src/world.ts', '../../../src/core/request.ts'), /must not import core/)
-  t.match(fault('packages/simulator/src/world.ts', './commands/demo.ts'), /must not import packages/)
+  const faultOf = (path: string, specifier: string, isType = false) => fault(path, { specifier, isType })
+  t.match(faultOf('src/pipeline.ts', 'fastify'), /must not import the package/)
+  t.match(faultOf('src/contracts/endpoint.ts', '../core/request.ts'), /must not import core/)
+  t.match(faultOf('src/collections/grammar.ts', 'node:http'), /must never import/)
+  t.match(faultOf('packages/console/src/app.tsx', '../server/recorders.ts'), /must not import packages/)
+  t.match(faultOf('packages/console/server/history.ts', '../../../src/cache/index.ts'), /must not import cache/)
+  t.match(faultOf('packages/simulator/src/world.ts', '../../../src/core/request.ts'), /must not import core/)
+  t.match(faultOf('packages/simulator/src/world.ts', './commands/demo.ts'), /must not import packages/)
+  t.match(faultOf('src/cache/explain.ts', '../config/schema.ts'), /must not import config/)
+  t.equal(faultOf('src/cache/explain.ts', '../config/schema.ts', true), undefined)
 })

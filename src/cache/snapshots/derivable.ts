@@ -1,8 +1,9 @@
 /** A request that a snapshot may answer, with the place of the snapshot in the cache. */
+
+import type { CacheSettings } from '../../config/schema.ts'
 import type { NodeReads } from '../../core/node-call.ts'
 import type { EdgeRead } from '../../core/request.ts'
 import type { ResolveTarget } from '../key.ts'
-import type { CacheSettings } from '../settings.ts'
 import { derivationOf, rowSourceOf } from './derivation.ts'
 
 interface DerivablePorts {

@@ -2,6 +2,7 @@
 import { collectionContracts } from '../../collections/contracts.ts'
 import type { PageFrame } from '../../collections/page-frame.ts'
 import { BYTES_PER_PART, PartWriter } from '../../collections/row-parts.ts'
+import type { CacheSettings } from '../../config/schema.ts'
 import { findListInTurns, type ListedRows } from '../../core/envelope.ts'
 import type { SnapshotRefusal } from '../../core/events.ts'
 import { OPEN, QUOTE } from '../../core/json-scan.ts'
@@ -10,7 +11,6 @@ import { isPartial, NO_PARTS, partsOf } from '../../core/origins.ts'
 import type { EdgeRead, Handler } from '../../core/request.ts'
 import type { MadeOfParts } from '../../core/response.ts'
 import { waitForJsonTurn } from '../../core/turns.ts'
-import type { SnapshotLimits } from '../settings.ts'
 import type { SnapshotHead } from './head.ts'
 import type { CollectionRows } from './rows.ts'
 
@@ -30,7 +30,8 @@ const LONG_NUMBER = /[:[,] ?-?\d{16}/
 /** The longest text that the pattern matches, but one: a match may begin at the end of a part. */
 const OVERLAP = 18
 
-type CollectionLimits = SnapshotLimits & Pick<NodeReads, 'rowsPerCall'>
+/** Larger collections have no snapshot. */
+type CollectionLimits = Pick<CacheSettings['snapshots'], 'maxRows' | 'maxBytes'> & Pick<NodeReads, 'rowsPerCall'>
 
 interface ReadRows extends CollectionRows, Pick<SnapshotHead, 'others' | 'frame'> {
   /** What the nodes contributed, and for how long it is fresh. */
