@@ -23,7 +23,14 @@
  *            joinWrites      – several nodes, each of which acts
  */
 import type { EdgeOperation } from './contracts/endpoint.ts'
-import { type EdgeRead, type EdgeRequest, type EdgeWrite, type Handler, nodeOf, type Stage } from './core/request.ts'
+import {
+  type EdgeRead,
+  type EdgeRequest,
+  type EdgeWrite,
+  type Handler,
+  onlyNodeOf,
+  type Stage,
+} from './core/request.ts'
 import type { StageName } from './core/trace.ts'
 import { traced } from './core/traced.ts'
 
@@ -60,7 +67,7 @@ export function buildPipeline(parts: PipelineParts): Handler {
     const { target, response } = request.endpoint
     // Free for a fetch of the cache: its first request has paid for it (`workOf` in cache/fetch-sharing.ts).
     request.cost.charge()
-    if (nodeOf(request) !== undefined) return forward(request)
+    if (onlyNodeOf(request) !== undefined) return forward(request)
     if (target.kind === 'severalNodes') return joinCollections(request)
     if (target.kind === 'everyNode')
       return response.data === 'collection' ? joinCollections(request) : joinVerdicts(request)

@@ -8,7 +8,7 @@ import { createHash, createHmac } from 'node:crypto'
 import type { Param, Tag } from '../contracts/endpoint.ts'
 import { asksForSecret } from '../core/access.ts'
 import type { StoredResponseInfo } from '../core/cache.ts'
-import { type Caller, type EdgeRead, nodeOf } from '../core/request.ts'
+import { type Caller, type EdgeRead, onlyNodeOf } from '../core/request.ts'
 import { ownEntry } from '../core/values.ts'
 import type { FreshnessLifetimes, LifetimesOf } from './lifetimes.ts'
 import { type CompiledPolicy, compilePolicy } from './policy.ts'
@@ -109,7 +109,7 @@ type CanonicalRequest = ReturnType<typeof canonicalRequest>
 /** Returns a request in the one form that all its spellings share: defaults filled in, names sorted. */
 function canonicalRequest(request: EdgeRead, policy: CompiledPolicy, { settings, nodes }: KeyBasis) {
   const { endpoint, params, query, caller, extent } = request
-  const node = nodeOf(request)
+  const node = onlyNodeOf(request)
   const isSnapshot = extent === 'allRows'
   return {
     // The contracts share paths, and their responses differ.

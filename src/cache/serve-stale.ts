@@ -2,7 +2,7 @@
 import { type CacheStatus, OUTAGE } from '../core/cache.ts'
 import { errorNumberOf } from '../core/envelope.ts'
 import { CALL_TIMED_OUT, isOutageFailure, nodeFailureOf, OWNER_UNKNOWN } from '../core/error-meanings.ts'
-import { nodeOf } from '../core/request.ts'
+import { onlyNodeOf } from '../core/request.ts'
 import type { ReadResponse } from '../core/response.ts'
 import type { AgedResponse } from '../core/stored-response.ts'
 import { withTimeout } from '../core/timing.ts'
@@ -36,7 +36,7 @@ export function knownFailure({ ports, fetcher }: ReadPath, context: ReadContext)
  * return the rest, so its parts are not served.
  */
 export function isOutage({ request }: ReadContext, reason: StaleReason): boolean {
-  if (typeof reason === 'string' || request.reuse !== 'allowed' || nodeOf(request) !== undefined) return false
+  if (typeof reason === 'string' || request.reuse !== 'allowed' || onlyNodeOf(request) !== undefined) return false
   return isOutageFailure(reason)
 }
 

@@ -1,7 +1,7 @@
 /** Reads while Redis is unreachable, so that no write of another replica can be noticed. */
 import { WITHOUT_REDIS } from '../core/cache.ts'
 import { errorNumberOf } from '../core/envelope.ts'
-import { nodeOf } from '../core/request.ts'
+import { onlyNodeOf } from '../core/request.ts'
 import type { ReadResponse } from '../core/response.ts'
 import type { Lookup } from '../core/stored-response.ts'
 import type { CacheTarget } from './key.ts'
@@ -21,7 +21,8 @@ import { storageLifetime } from './stores/local-entries.ts'
 export function respondWithoutRedis(path: ReadPath, context: ReadContext): ReadResponse | Promise<ReadResponse> {
   const { ports, fetcher } = path
   const { request } = context
-  const isServed = servesWithoutRedis(ports, context) && request.reuse === 'allowed' && nodeOf(request) === undefined
+  const isServed =
+    servesWithoutRedis(ports, context) && request.reuse === 'allowed' && onlyNodeOf(request) === undefined
   if (!isServed) return fetcher.fetchLatest(context, false).then(({ response }) => response)
   const lookup = lookUpWithoutRedis(ports, context)
   const stored = serveFound(path, context, lookup)

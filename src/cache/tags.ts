@@ -1,6 +1,6 @@
 /** The tags that reads carry and writes invalidate, made from the templates of a record (`Tag` in contracts/endpoint.ts). */
 import type { CachePolicy, ConditionalTags, Tag, WriteEndpoint } from '../contracts/endpoint.ts'
-import { type EdgeRead, type EdgeRequest, type EdgeWrite, fieldsOf, nodeOf } from '../core/request.ts'
+import { type EdgeRead, type EdgeRequest, type EdgeWrite, fieldsOf, onlyNodeOf } from '../core/request.ts'
 import { ownField } from '../core/values.ts'
 import { endpointTag } from './stores/epochs.ts'
 
@@ -26,7 +26,7 @@ export function compileReadTags(
   const families = tags.filter((tag) => tag.includes('{')).map((tag) => tag.replaceAll(EACH_PLACE, '*'))
   const fixed = ['cache', `cache:${group}`, endpointTag(name), ...families]
   return (request, master) => {
-    const node = nodeOf(request)
+    const node = onlyNodeOf(request)
     // The part of one node in a joined response is data of that node, not of the master.
     const values = { request, master: node ?? master }
     const found = new Set(fixed)

@@ -66,13 +66,16 @@ export interface EdgeWrite extends AnyRequest {
   readonly clientAddress: string
 }
 
-/** One node is called: for its part of a joined response, or as the owner of an agent. */
+/**
+ * One node is called under the record that several nodes answer: for its page of the rows of all agents, as the owner of an
+ * agent, or for its part of a write. A part for one of `/cluster/:node_ids/…` has a record with the name of the node instead.
+ */
 interface NodeExtent {
   readonly node: string
 }
 
-/** Returns the name of the only node that may be called; `undefined`: the router names the nodes. */
-export function nodeOf({ extent }: EdgeRequest): string | undefined {
+/** Returns the node that the extent of a request names: no other one is called. `undefined`: the router names the nodes. */
+export function onlyNodeOf({ extent }: EdgeRequest): string | undefined {
   return typeof extent === 'object' ? extent.node : undefined
 }
 

@@ -4,7 +4,7 @@ import { cacheOutcomeOf } from './cache.ts'
 import { routeOf } from './endpoint-names.ts'
 import { EdgeError } from './errors.ts'
 import { cachedOf, isPartial } from './origins.ts'
-import { type EdgeRead, type EdgeRequest, type Handler, nodeOf } from './request.ts'
+import { type EdgeRead, type EdgeRequest, type Handler, onlyNodeOf } from './request.ts'
 import type { ReadResponse } from './response.ts'
 import type { Span, SpanAttributes, StageName, Trace } from './trace.ts'
 
@@ -71,7 +71,7 @@ async function inSpan<T>(
 }
 
 function requestAttributes(request: EdgeRequest): SpanAttributes {
-  const node = nodeOf(request)
+  const node = onlyNodeOf(request)
   return { route: routeOf(request.endpoint), ...(node !== undefined && { node }) }
 }
 

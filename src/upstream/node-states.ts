@@ -5,7 +5,7 @@
 
 import type { ClusterView } from '../core/node-call.ts'
 import type { NodeStateName } from '../core/node-faults.ts'
-import { type EdgeRequest, nodeOf } from '../core/request.ts'
+import { type EdgeRequest, onlyNodeOf } from '../core/request.ts'
 import type { Drain } from './drain-state.ts'
 import type { Cluster, NodeStatus } from './index.ts'
 import type { ClusterKind, KindOf } from './kinds.ts'
@@ -38,7 +38,7 @@ export function createNodeQuestions(view: ClusterView, kindOf: KindOf) {
   const isUnknown = (request: EdgeRequest, { firstNode }: ClusterKind): boolean => {
     const { kind } = request.endpoint.target
     const isOpen = kind === 'agentOwner' || kind === 'everyNode' || kind === 'severalNodes'
-    return isOpen && nodeOf(request) === undefined && firstNode === undefined
+    return isOpen && onlyNodeOf(request) === undefined && firstNode === undefined
   }
   const isFirst = (request: EdgeRequest, has: (name: string) => boolean): boolean => {
     // Routing each stale response would cost more than this test of a few nodes.

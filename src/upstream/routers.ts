@@ -4,7 +4,7 @@
 import type { Endpoint } from '../contracts/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { ClusterView, NodeInfo } from '../core/node-call.ts'
-import { type CopyState, type EdgeRequest, nodeOf } from '../core/request.ts'
+import { type CopyState, type EdgeRequest, onlyNodeOf } from '../core/request.ts'
 import type { Candidate } from '../layouts/dialect.ts'
 
 /** Returns at least one candidate. Throws 3022 for an unknown node and 924 for a node without address. */
@@ -95,7 +95,7 @@ function findNode(name: string | undefined, view: ClusterView): NodeInfo {
 export const routeByManager: Router = (request, view) => {
   const { path, target } = request.endpoint
   // The response of all nodes together comes from the master and is stored as its node part.
-  const node = nodeOf(request)
+  const node = onlyNodeOf(request)
   if (node !== undefined && target.kind !== 'everyNode') return onNode(node, path, view)
   switch (target.kind) {
     case 'master': {
@@ -154,7 +154,7 @@ function passedOn(candidate: Candidate): Candidate {
  */
 export const routeByEdge: Router = (request, view) => {
   const { path, target } = request.endpoint
-  const node = nodeOf(request)
+  const node = onlyNodeOf(request)
   if (node !== undefined) return onNode(node, path, view)
   switch (target.kind) {
     case 'master':
@@ -175,7 +175,7 @@ export const routeByEdge: Router = (request, view) => {
 export const routeByMaster: Router = (request, view) => {
   const { path, target } = request.endpoint
   if (target.kind === 'edge' || target.kind === 'severalNodes') throw createNoNodeError(path)
-  const named = nodeOf(request) ?? (target.kind === 'node' ? nodeParamOf(request) : view.master().name)
+  const named = onlyNodeOf(request) ?? (target.kind === 'node' ? nodeParamOf(request) : view.master().name)
   findNode(named, view)
   // Of data that a worker copies from the master, it may still have an older copy.
   const [master, ...workers] = masterFirst(request, view, copiesOf(request) === 'lagging' ? undefined : path)

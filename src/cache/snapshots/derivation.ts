@@ -4,7 +4,7 @@ import { convertedSource, isComputableOfConverted } from '../../collections/in-f
 import type { CollectionRequest } from '../../collections/request.ts'
 import type { Source } from '../../collections/sources.ts'
 import type { NodeReads } from '../../core/node-call.ts'
-import { type EdgeRead, nodeOf } from '../../core/request.ts'
+import { type EdgeRead, onlyNodeOf } from '../../core/request.ts'
 import type { CacheTarget } from '../key.ts'
 import { type CompiledPolicy, compilePolicy } from '../policy.ts'
 
@@ -25,7 +25,7 @@ const NAMED_IN_JOINED_ROWS = ['node_name', 'agent_id']
 
 /** Returns the source of the rows of a collection; `undefined`: the edge computes none of them. */
 export function rowSourceOf(request: EdgeRead, reads: NodeReads): Source | undefined {
-  if (nodeOf(request) !== undefined || request.waitForComplete) return undefined
+  if (onlyNodeOf(request) !== undefined || request.waitForComplete) return undefined
   const policy = policyOf(request)
   if (policy?.rows === undefined) return undefined
   const source = withoutFields(collectionContracts[request.endpoint.contract].sources[policy.rows], reads.lostFields)

@@ -1,7 +1,7 @@
 /** What a plan of the v4 layout works with: one request, and calls to one node on its behalf. */
 import type { RowRule, Translation } from '../../contracts/translations/translation.ts'
 import { isRelease5, type NodeCall, type NodeResponse } from '../../core/node-call.ts'
-import { type EdgeRequest, nodeOf } from '../../core/request.ts'
+import { type EdgeRequest, onlyNodeOf } from '../../core/request.ts'
 import { ownEntry } from '../../core/values.ts'
 import { type Candidate, createNodeCall, type DialectTools, pause } from '../dialect.ts'
 import { ALL_ROWS, LIST_OF_AGENTS, namedRead, passedOnTo, type V4Call } from './call.ts'
@@ -33,7 +33,7 @@ export class Conversation {
     this.request = request
     this.translation = translation
     this.node = node
-    this.about = nodeOf(request) ?? ownEntry(request.params, 'node_id') ?? tools.master
+    this.about = onlyNodeOf(request) ?? ownEntry(request.params, 'node_id') ?? tools.master
     this.tools = tools
     this.#replacesMaster = replacesMaster === true
     this.#end = tools.timeout === undefined ? Number.POSITIVE_INFINITY : performance.now() + tools.timeout

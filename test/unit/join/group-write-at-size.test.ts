@@ -3,7 +3,7 @@ import t from 'tap'
 import { createMemoryStore } from '../../../src/cache/stores/memory-store.ts'
 import { invalidate } from '../../../src/cache/writes.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
-import { type EdgeRead, type EdgeWrite, fieldsOf, type Handler, nodeOf } from '../../../src/core/request.ts'
+import { type EdgeRead, type EdgeWrite, fieldsOf, type Handler, onlyNodeOf } from '../../../src/core/request.ts'
 import { createAgentOwners } from '../../../src/join/agent-owners.ts'
 import { joinWrites } from '../../../src/join/join-results.ts'
 import { bodyOf, edgeRequest, jsonResponse, recordOf, success } from '../../support/edge-requests.ts'
@@ -51,10 +51,10 @@ function cluster(agents: readonly FatedAgent[]) {
     await nextTurn()
     const own = fieldsOf(request).ids as string[]
     sent.push(own)
-    const key = `${nodeOf(request)} ${own[0]} ${own.length}`
+    const key = `${onlyNodeOf(request)} ${own[0]} ${own.length}`
     const body = bodies.get(key) ?? nodeResponse(own, fates)
     bodies.set(key, body)
-    if (body === 'fails') throw new EdgeError(924, ` (${nodeOf(request)})`)
+    if (body === 'fails') throw new EdgeError(924, ` (${onlyNodeOf(request)})`)
     return responses.get(key) ?? remember(key, jsonResponse(body))
   }
   const responses = new Map<string, ReturnType<typeof jsonResponse>>()

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { EdgeError } from '../../../src/core/errors.ts'
 import { envelopeOfStored, partsOf } from '../../../src/core/origins.ts'
-import { type EdgeRequest, fieldsOf, nodeOf } from '../../../src/core/request.ts'
+import { type EdgeRequest, fieldsOf, onlyNodeOf } from '../../../src/core/request.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import { joinValidations, joinVerdicts, joinWrites } from '../../../src/join/join-results.ts'
 import { bodyOf, edgeRequest, fields, jsonResponse, success } from '../../support/edge-requests.ts'
@@ -14,7 +14,7 @@ type Responses = Readonly<Record<string, (given: EdgeRequest) => Promise<EdgeRes
 function cluster(responses: Responses) {
   const calls: string[] = []
   const forward = async (given: EdgeRequest) => {
-    const node = nodeOf(given) ?? given.params.node_id ?? ''
+    const node = onlyNodeOf(given) ?? given.params.node_id ?? ''
     calls.push(`${node} ${given.endpoint.method} ${given.endpoint.path}`)
     const respond = responses[node]
     if (respond === undefined) throw new Error(`${node} must not be called`)

@@ -6,7 +6,7 @@ import {
   type EdgeWrite,
   fieldsOf,
   type Handler,
-  nodeOf,
+  onlyNodeOf,
 } from '../../../src/core/request.ts'
 import { joinCollections } from '../../../src/join/join-collections.ts'
 import { joinVerdicts, joinWrites } from '../../../src/join/join-results.ts'
@@ -35,7 +35,7 @@ function writes(forward: Handler<EdgeWrite>, ownerOf: (id: string) => string = (
 }
 
 function namedNode(request: EdgeRequest): string {
-  return nodeOf(request) ?? request.params.node_id ?? ''
+  return onlyNodeOf(request) ?? request.params.node_id ?? ''
 }
 
 for (const seed of [1, 2]) {
