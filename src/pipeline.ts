@@ -12,7 +12,8 @@
  *            invalidate  – fences the touched tags before a node can act, invalidates them before the response is sent
  *            endTokens   – within the fence: the edge refuses the tokens that the write has ended
  *
- *   A read that reaches an operation of the edge or the nodes is charged first: hits have a separate rate limit.
+ *   Admission has counted each request against the limit on hits. A read that reaches an operation of the edge or the nodes
+ *   is charged in addition.
  *   Reads that share a fetch are hits, so the cache charges the one that starts it, for the fetch and not for its parts.
  *
  *   then, by the target of the record:
@@ -40,14 +41,13 @@ export interface PipelineParts {
   /** Both absent: the cache is off. */
   readonly readThrough?: Stage<EdgeRead>
   readonly invalidate?: Stage<EdgeWrite>
-  readonly writeLock?: Stage<EdgeWrite>
-  readonly endTokens?: Stage<EdgeWrite>
-  /** Absent: no state of the cluster forbids writes. */
-  readonly refuseWrites?: Stage<EdgeWrite>
-  /** `read` is the pipeline of reads. */
+  readonly refuseWrites: Stage<EdgeWrite>
+  readonly writeLock: Stage<EdgeWrite>
+  readonly endTokens: Stage<EdgeWrite>
+  /** `read` is the pipeline of reads: a call for one contract may be answered from stored responses of the other one. */
   readonly forward: (read: Handler<EdgeRead>) => Handler
-  /** `read` is the pipeline of reads. An absent handler: `forward` is called. Each kind of cluster has its handlers. */
-  readonly multiNode?: (read: Handler<EdgeRead>, forward: Handler) => Partial<MultiNodeHandlers>
+  /** `read` is the pipeline of reads: each part of a joined response is one. */
+  readonly multiNode: (read: Handler<EdgeRead>, forward: Handler) => MultiNodeHandlers
 }
 
 export interface MultiNodeHandlers {
@@ -58,7 +58,7 @@ export interface MultiNodeHandlers {
 }
 
 export function buildPipeline(parts: PipelineParts): Handler {
-  const { operations } = parts
+  const { operations, refuseWrites, endTokens } = parts
   const forward = traced(
     'forward',
     parts.forward((request) => read(request)),
@@ -71,23 +71,20 @@ export function buildPipeline(parts: PipelineParts): Handler {
     if (target.kind === 'severalNodes') return joinCollections(request)
     if (target.kind === 'everyNode')
       return response.data === 'collection' ? joinCollections(request) : joinVerdicts(request)
-    return target.kind === 'agentOwner' ? forwardToOwner(request) : forward(request)
+    return target.kind === 'agentOwner' ? multiNode.forwardToOwner(request) : forward(request)
   }
   const callForWrite: Handler<EdgeWrite> = (request) => {
     const { kind } = request.endpoint.target
     if (kind === 'everyNode' || kind === 'agentOwners') return joinWrites(request)
-    return kind === 'agentOwner' ? forwardToOwner(request) : forward(request)
+    return kind === 'agentOwner' ? multiNode.forwardToOwner(request) : forward(request)
   }
   const read = stage('cache', parts.readThrough)(callForRead)
-  const guard: Stage<EdgeWrite> = parts.refuseWrites ?? ((next) => next)
-  const endTokens: Stage<EdgeWrite> = parts.endTokens ?? ((next) => next)
   const fenced = stage('invalidate', parts.invalidate)(endTokens(callForWrite))
-  const write = guard(stage('write lock', parts.writeLock)(fenced))
-  const multiNode = parts.multiNode?.(read, forward)
-  const forwardToOwner = multiNode?.forwardToOwner ?? forward
-  const joinCollections = joined(multiNode?.joinCollections)
-  const joinVerdicts = joined(multiNode?.joinVerdicts)
-  const joinWrites = joined(multiNode?.joinWrites)
+  const write = refuseWrites(traced('write lock', parts.writeLock(fenced)))
+  const multiNode = parts.multiNode(read, forward)
+  const joinCollections = traced('join', multiNode.joinCollections)
+  const joinVerdicts = traced('join', multiNode.joinVerdicts)
+  const joinWrites = traced('join', multiNode.joinWrites)
   const operate = (request: EdgeRequest, operation: EdgeOperation) =>
     traced('edge operation', operations[operation])(request)
   const change = parts.audit((request) => {
@@ -100,10 +97,6 @@ export function buildPipeline(parts: PipelineParts): Handler {
     if (target.kind !== 'edge') return read(request)
     request.cost.charge()
     return operate(request, target.operation)
-  }
-
-  function joined<R extends EdgeRequest>(handler: Handler<R> | undefined): Handler<R> {
-    return handler === undefined ? forward : traced('join', handler)
   }
 }
 

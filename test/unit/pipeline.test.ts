@@ -23,11 +23,28 @@ function noting() {
   return { steps, stage, handler }
 }
 
+const pass = <R extends EdgeRequest>(next: Handler<R>): Handler<R> => next
+
+/** Parts that do nothing but call the node. */
+const plain: Omit<PipelineParts, 'forward'> = {
+  audit: pass,
+  operations: {} as PipelineParts['operations'],
+  refuseWrites: pass,
+  writeLock: pass,
+  endTokens: pass,
+  multiNode: (_read, forward) => ({
+    forwardToOwner: forward,
+    joinCollections: forward,
+    joinVerdicts: forward,
+    joinWrites: forward,
+  }),
+}
+
 t.test('reads pass the cache, writes the invalidation, and operations of the edge neither', async (t) => {
   const { steps, stage, handler } = noting()
   const operation = handler('operation')
   const operations = new Proxy({}, { get: () => operation }) as PipelineParts['operations']
-  const parts = { audit: stage('audit'), operations, forward: () => handler('forward') }
+  const parts = { ...plain, audit: stage('audit'), operations, forward: () => handler('forward') }
   const handle = buildPipeline({ ...parts, invalidate: stage('invalidate'), readThrough: stage('readThrough') })
   await handle(edgeRequest('GET /agents'))
   await handle(edgeRequest('PUT /agents/restart'))
@@ -41,7 +58,7 @@ t.test('a refused write takes no lock and fences nothing; reads and operations o
   const { steps, stage, handler } = noting()
   const operation = handler('operation')
   const handle = buildPipeline({
-    audit: (next) => next,
+    ...plain,
     operations: new Proxy({}, { get: () => operation }) as PipelineParts['operations'],
     forward: () => handler('forward'),
     invalidate: stage('invalidate'),
@@ -59,8 +76,7 @@ t.test('a refused write takes no lock and fences nothing; reads and operations o
 t.test('a hit stays synchronous through the whole pipeline', async (t) => {
   const hit = success('hit')
   const handle = buildPipeline({
-    audit: (next) => next,
-    operations: {} as PipelineParts['operations'],
+    ...plain,
     readThrough: () => () => hit,
     forward: () => async () => success('node'),
   })
@@ -70,8 +86,7 @@ t.test('a hit stays synchronous through the whole pipeline', async (t) => {
 t.test('the target of the record decides between one node, the owner and several nodes', async (t) => {
   const { steps, stage, handler } = noting()
   const handle = buildPipeline({
-    audit: (next) => next,
-    operations: {} as PipelineParts['operations'],
+    ...plain,
     readThrough: stage('readThrough'),
     invalidate: stage('invalidate'),
     writeLock: stage('writeLock'),

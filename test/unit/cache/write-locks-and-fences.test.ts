@@ -26,7 +26,15 @@ function pipeline(timeout = 60_000) {
     readThrough: cache.readThrough,
     invalidate: cache.invalidate,
     writeLock: writeLockStage({ locks: createWriteLocks(), master: () => 'm', timeoutOf: () => timeout }),
+    refuseWrites: (next) => next,
+    endTokens: (next) => next,
     forward: () => nodes.handler,
+    multiNode: (_read, forward) => ({
+      forwardToOwner: forward,
+      joinCollections: forward,
+      joinVerdicts: forward,
+      joinWrites: forward,
+    }),
   })
   const read = async () =>
     cacheStatusOf(await handle(edgeRequest('GET /syscollector/:agent_id/os', { params: { agent_id: '001' } })))
