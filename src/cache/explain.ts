@@ -2,7 +2,7 @@
 
 import type { CacheSettings } from '../config/schema.ts'
 import type { ConditionalTags, Endpoint, Tag, WriteEndpoint } from '../contracts/endpoint.ts'
-import type { CacheExplanation, InvalidatingWrite } from '../core/cache.ts'
+import type { CacheExplanation } from '../core/cache.ts'
 import type { CacheIndex, EntryContents } from '../core/cache-index.ts'
 import { nameOf } from '../core/endpoint-names.ts'
 import { EdgeError } from '../core/errors.ts'
@@ -12,6 +12,9 @@ import type { Lookup, StoredForms } from '../core/stored-response.ts'
 import { type ResolveTarget, SNAPSHOT_MARK } from './key.ts'
 import { derivableOf } from './snapshots/derivable.ts'
 import { needsResponse, patternOf } from './tags.ts'
+
+type NextRequest = NonNullable<CacheExplanation['next']>
+type InvalidatingWrite = NonNullable<CacheExplanation['invalidatedBy']>[number]
 
 export interface ExplainPorts {
   readonly settings: () => CacheSettings
@@ -119,7 +122,7 @@ export async function readEntry(
 }
 
 /** Returns what the next request is, if a snapshot of the collection can answer it. */
-async function explainSnapshot(ports: ExplainPorts, request: EdgeRead): Promise<CacheExplanation['next'] | undefined> {
+async function explainSnapshot(ports: ExplainPorts, request: EdgeRead): Promise<NextRequest | undefined> {
   const target = derivableOf(ports, request)?.target
   if (target === undefined) return undefined
   const found = explainLookup(await ports.index.peek(target.key, target.tags))
@@ -128,7 +131,7 @@ async function explainSnapshot(ports: ExplainPorts, request: EdgeRead): Promise<
     : undefined
 }
 
-function explainLookup(lookup: Lookup): CacheExplanation['next'] {
+function explainLookup(lookup: Lookup): NextRequest {
   if (lookup.kind === 'unavailable') return { hit: false, reason: 'the store is unreachable' }
   if (lookup.epochs.fenced) {
     return { hit: false, reason: 'a write to the data is in progress, or its outcome is unknown' }

@@ -7,11 +7,11 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { Param, Tag } from '../contracts/endpoint.ts'
 import { asksForSecret } from '../core/access.ts'
-import type { StoredResponseInfo } from '../core/cache.ts'
 import { type Caller, type EdgeRead, onlyNodeOf } from '../core/request.ts'
 import { ownEntry } from '../core/values.ts'
 import type { FreshnessLifetimes, LifetimesOf } from './lifetimes.ts'
 import { type CompiledPolicy, compilePolicy } from './policy.ts'
+import type { StoredResponseInfo } from './stores/contract.ts'
 
 /** Where the response to a request is looked up and stored. */
 export interface CacheTarget {

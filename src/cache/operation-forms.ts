@@ -38,8 +38,6 @@ export interface Purged {
   readonly left: ListedEntries
 }
 
-export type ShownExplanation = CacheExplanation | Pick<CacheExplanation, 'cacheable' | 'reason'>
-
 export interface CacheForm {
   /** Whether the response to a purge names what was purged. */
   readonly namesPurged: boolean
@@ -52,7 +50,7 @@ export interface CacheForm {
   /** Returns or throws the error of a query that the collection refuses. */
   readonly refused: (fault: CollectionError, query: EdgeRequest['query']) => Response
   readonly configuration: (value: object) => Written
-  readonly explanation: (value: ShownExplanation) => Written
+  readonly explanation: (value: CacheExplanation) => Written
   readonly purged: (purged: Purged) => Written
 }
 

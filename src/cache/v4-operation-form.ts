@@ -2,20 +2,13 @@
 
 import type { CollectionError, CollectionPage } from '../collections/request.ts'
 import { cacheEntries } from '../collections/sources.ts'
+import type { CacheExplanation } from '../core/cache.ts'
 import { type IndexEntry, shownEntry } from '../core/cache-entries.ts'
 import { nameFor } from '../core/endpoint-names.ts'
 import { errorTable, ProblemError } from '../core/errors.ts'
 import type { EdgeRequest } from '../core/request.ts'
 import type { EdgeOrigin } from '../core/response.ts'
-import {
-  type CacheForm,
-  MINIMAL,
-  type Purged,
-  type Response,
-  type ShownExplanation,
-  sorted,
-  written,
-} from './operation-forms.ts'
+import { type CacheForm, MINIMAL, type Purged, type Response, sorted, written } from './operation-forms.ts'
 
 const TITLE = 'Bad Request'
 const MAX_V4_LIMIT = 100_000
@@ -39,7 +32,7 @@ export const v4Form = {
     throw new ProblemError(604, { title: TITLE, number: code, ...wordsOf(code, message, query) })
   },
   configuration: (value: object) => items([value], { message: 'The configuration of the cache was returned' }),
-  explanation: (value: ShownExplanation) =>
+  explanation: (value: CacheExplanation) =>
     items([explanationOf(value)], { message: 'The explanation of the request was returned' }),
   groups: (counted: ReadonlyMap<string, number>) => {
     const rows = [...counted].map(([name, count]) => ({ name, count }))
@@ -110,9 +103,9 @@ function wordsOf(
 }
 
 /** Names are written as clients of the v4 contract get them. */
-function explanationOf(value: ShownExplanation): object {
-  if (!('endpoint' in value)) return value
-  const { endpoint, url, invalidatedBy } = value
+function explanationOf(value: CacheExplanation): object {
+  const { endpoint, url, invalidatedBy = [] } = value
+  if (endpoint === undefined) return value
   const nameOfOperation = (text: string) => {
     const [method = '', name = ''] = text.split(' ')
     return `${method} ${nameFor('v4', name)}`

@@ -1,19 +1,8 @@
 /** Entries of the cache as `/cache` and the console show them, and what a purge removes. */
 import type { Tag } from '../contracts/endpoint.ts'
-import type { StoredResponseInfo } from './cache.ts'
+import type { IndexEntry } from '../contracts/items/cache.ts'
 
-/**
- * One row of the index. Ages and times in milliseconds, sizes in bytes. `timeLeft`: until the entry is removed. `fetchTime`:
- * the node time that its fetch took.
- */
-export interface IndexEntry extends StoredResponseInfo {
-  readonly key: string
-  readonly size: number
-  readonly age: number
-  readonly timeLeft: number
-  readonly hits: number
-  readonly fetchTime: number
-}
+export type { IndexEntry, PurgeCost } from '../contracts/items/cache.ts'
 
 /** Returns an entry as it is shown `elapsed` milliseconds after it was read. Named one by one, since a store may add fields. */
 export function shownEntry(entry: IndexEntry, elapsed = 0) {
@@ -52,13 +41,3 @@ export interface PurgeScope {
  * reach Redis may serve the responses until then.
  */
 export type PurgeOutcome = 'done' | 'pending'
-
-/** What a purge would remove. */
-export interface PurgeCost {
-  readonly entries: number
-  readonly bytes: number
-  /** Node time, in seconds, that fetching the entries again would take. */
-  readonly seconds: number
-  /** Entries that are never served stale: after a soft purge, the next request waits for a node. */
-  readonly neverStale: { readonly entries: number }
-}

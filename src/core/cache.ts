@@ -1,5 +1,5 @@
 /** The cache as all rooms see it: how it handled a request (`Cache-Status`), and what its index and its purges contain. */
-import type { Tag } from '../contracts/endpoint.ts'
+export type { CacheExplanation } from '../contracts/items/cache.ts'
 
 /** No node answers, and the response is served for hours (`cache.outage`). */
 export const OUTAGE = 'outage'
@@ -65,18 +65,6 @@ export function cacheOutcomeOf({ hit, fwd, detail, ttl }: CacheStatus): CacheOut
   return forwardReasons[fwd ?? 'bypass'].outcome
 }
 
-/** What `/cache` shows of a stored response. */
-export interface StoredResponseInfo {
-  /** Canonical path and query, such as `/agents?limit=500&offset=0`. */
-  readonly url: string
-  readonly group: string
-  /** The route template. */
-  readonly endpoint: string
-  /** `everyone`, or a digest of the permissions that it was fetched for. */
-  readonly scope: string
-  readonly tags: readonly Tag[]
-}
-
 /** A snapshot whose rows this process has. Counts since it was first used here. */
 export interface SnapshotState {
   /** As in the index. */
@@ -131,23 +119,4 @@ export interface CacheStoreState {
 export interface RedisFault {
   readonly reason: 'redisUnreachable' | 'redisSlow' | 'redisFull'
   readonly detail: string
-}
-
-/** The response of `/cache/explain`, of clients and of the console. Ages and times in milliseconds. */
-export interface CacheExplanation extends Partial<StoredResponseInfo> {
-  readonly endpoint: string
-  /** Whether responses of the endpoint are stored. */
-  readonly cacheable: boolean
-  /** Why the response is never stored. */
-  readonly reason?: string
-  readonly key?: string
-  readonly next: { readonly hit: boolean; readonly reason: string; readonly age?: number; readonly timeLeft?: number }
-  readonly invalidatedBy: readonly InvalidatingWrite[]
-}
-
-export interface InvalidatingWrite {
-  readonly write: string
-  readonly tags: readonly Tag[]
-  /** The write invalidates the response only with such a value. */
-  readonly when?: readonly string[]
 }

@@ -12,7 +12,7 @@ import type { DrainResult } from './node-types.ts'
 import type { Problem } from './problem-types.ts'
 import type { ProblemSources } from './problems/sources.ts'
 import type { ReplicaReport } from './replica-report.ts'
-import type { ClientPort, Explanation, PurgeRequest, PurgeResult } from './view-types.ts'
+import type { CacheExplanation, ClientPort, PurgeRequest, PurgeResult } from './view-types.ts'
 
 export interface EdgeView {
   readonly name: string
@@ -141,7 +141,7 @@ export interface CacheView {
   /** Purges the named entries, or previews the purge. Writes the same audit record as `DELETE /cache`. Rejects with an EdgeError. */
   purge(request: PurgeRequest, by: PurgeCaller): Promise<PurgeResult>
   /** Returns what the cache would do with the next request for the URL. Rejects with the EdgeError of that request. */
-  explain(url: string, caller: Caller): Promise<Explanation>
+  explain(url: string, caller: Caller): Promise<CacheExplanation>
   /** Returns the stored response as this caller would receive it. Rejects with an EdgeError if the caller may not read it. */
   read(
     entry: { readonly key: string; readonly url: string; readonly tags: readonly string[] },

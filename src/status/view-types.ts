@@ -1,6 +1,5 @@
 /** What the view of the edge takes and returns. Times are milliseconds unless named otherwise, sizes are bytes. */
 
-import type { CacheExplanation } from '../core/cache.ts'
 import type { PurgeCost, PurgeScope } from '../core/cache-entries.ts'
 
 /** A port for clients, and the contract that they speak there. */
@@ -9,8 +8,8 @@ export interface ClientPort {
   readonly url: string
 }
 
-/** `GET /api/explain`, the fields of the public `GET /cache/explain`. If the cache is off: only `cacheable` and `reason`. */
-export type Explanation = Partial<CacheExplanation> & Pick<CacheExplanation, 'cacheable'>
+/** `GET /api/explain`, the fields of the public `GET /cache/explain`. */
+export type { CacheExplanation } from '../core/cache.ts'
 
 /** What a purge names. Without any name: all entries. At most one name is present. */
 export type PurgeNames = Omit<PurgeScope, 'soft'>

@@ -20,6 +20,7 @@ const NETWORK = ['node:http', 'node:https', 'node:net', 'node:tls', 'node:dns', 
 const table: Readonly<Record<string, Room>> = {
   core: {
     rooms: ['contracts/endpoint'],
+    types: ['contracts/items/cache'],
     packages: ['fastest-levenshtein', 'lru-cache'],
     never: [...NETWORK, 'node:fs'],
   },
@@ -282,14 +283,14 @@ function roomOf(path: string): string {
 
 interface Import {
   readonly specifier: string
-  /** `import type`. */
+  /** `import type` or `export type`. */
   readonly isType: boolean
 }
 
 function importsOf(path: string): Import[] {
   return [...readFileSync(path, 'utf8').matchAll(IMPORT)].map(([statement, ...specifiers]) => ({
     specifier: specifiers.find((each) => each !== undefined) ?? '',
-    isType: /^\s*import\s+type\s/.test(statement),
+    isType: /^\s*(?:import|export)\s+type\s/.test(statement),
   }))
 }
 

@@ -1,6 +1,6 @@
 /**
  * The response schemas by name: JSON Schema of the dialect 2020-12, which OpenAPI 3.1 uses, from the shorter forms of
- * `src/contracts/items/schemas.json`. The forms:
+ * `src/contracts/items/schemas.json` and `cache.ts` beside it. The forms:
  * - `"integer: Bytes."` is a type with a description, `"string|null"` one of several types, `"any"` every value.
  * - `"#Group"` refers to the schema of that name; `"@scan"` is the part of that name.
  * - `["string", "Ids of agents."]` is a list, with the form of its elements.
@@ -9,6 +9,7 @@
  * - `{ "*": "string" }` is an object whose names are data, such as names of nodes.
  * - `{ "anyOf": … }` and `{ "enum": … }` are as in JSON Schema.
  */
+import { cacheSchemas } from '../../../src/contracts/items/cache.ts'
 import written from '../../../src/contracts/items/schemas.json' with { type: 'json' }
 
 export type Schema = Readonly<Record<string, unknown>>
@@ -18,7 +19,7 @@ interface Fields {
 type Form = string | readonly Form[] | Fields
 
 const parts: Readonly<Record<string, Form>> = written.parts
-const forms: Readonly<Record<string, Form>> = written.schemas
+const forms: Readonly<Record<string, Form>> = { ...written.schemas, ...cacheSchemas }
 
 export const schemas: Readonly<Record<string, Schema>> = Object.fromEntries(
   Object.entries(forms).map(([name, form]) => [name, schemaOf(form)]),

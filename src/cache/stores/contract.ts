@@ -1,5 +1,5 @@
 import type { Tag } from '../../contracts/endpoint.ts'
-import type { StoredResponseInfo } from '../../core/cache.ts'
+import type { IndexEntry } from '../../core/cache-entries.ts'
 import type { ClientPresence } from '../../core/presence.ts'
 import type { Lookup, StoredBytes, StoredRead, TagEpochs } from '../../core/stored-response.ts'
 
@@ -7,6 +7,9 @@ import type { Lookup, StoredBytes, StoredRead, TagEpochs } from '../../core/stor
 export type BytesKey = `bytes:${string}`
 
 export type BytesLookup = Lookup<StoredBytes>
+
+/** What `/cache` shows of a stored response from the time when it is stored. */
+export type StoredResponseInfo = Pick<IndexEntry, 'url' | 'group' | 'endpoint' | 'scope' | 'tags'>
 
 /** Bytes to store, with the epochs that their tags had before it was found out what they say. */
 export interface NewEntry<Of extends StoredBytes = StoredRead, Key extends string = string> {

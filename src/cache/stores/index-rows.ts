@@ -1,7 +1,7 @@
 /** Rows of the index in Redis, as Redis stores them and as this process remembers them. */
 
-import type { StoredResponseInfo } from '../../core/cache.ts'
 import { isObject, isStringArray } from '../../core/values.ts'
+import type { StoredResponseInfo } from './contract.ts'
 import type { EntryCodec } from './entry-codec.ts'
 import { isNumber, isResponseInfo } from './redis-entries.ts'
 

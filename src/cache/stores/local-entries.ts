@@ -1,9 +1,8 @@
 /** Entries of the local tier, their times and sizes, and what a lookup finds in one. */
 
 import type { Tag } from '../../contracts/endpoint.ts'
-import type { StoredResponseInfo } from '../../core/cache.ts'
 import type { Hit, Lookup, StoredBytes, StoredRead, StoredTimes, TagEpochs } from '../../core/stored-response.ts'
-import type { NewEntry } from './contract.ts'
+import type { NewEntry, StoredResponseInfo } from './contract.ts'
 import { compareEpochs } from './epochs.ts'
 
 export interface LocalEntry {

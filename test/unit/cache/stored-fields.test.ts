@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import t from 'tap'
-import type { StoredResponseInfo } from '../../../src/core/cache.ts'
+import type { StoredResponseInfo } from '../../../src/cache/stores/contract.ts'
 import { cachedOf } from '../../../src/core/origins.ts'
 import type { EnvelopeResponse } from '../../../src/core/response.ts'
 import {

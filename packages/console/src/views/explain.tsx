@@ -1,7 +1,7 @@
 /** Explains what the cache does with the next request for a URL. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import type { ClientPort, Explanation } from '../../../../src/status/view-types.ts'
+import type { CacheExplanation, ClientPort } from '../../../../src/status/view-types.ts'
 import { parseExplainedUrl } from '../../server/explained-url.ts'
 import { otherFields } from '../../server/other-fields.ts'
 import { callApi } from '../api.ts'
@@ -12,7 +12,7 @@ import { replaceQuery, route } from '../route.ts'
 
 export function Explain({ ports }: { readonly ports: readonly ClientPort[] }) {
   const url = route.value.query.get('url') ?? ''
-  const found = useSignal<Explanation | undefined>(undefined)
+  const found = useSignal<CacheExplanation | undefined>(undefined)
   const failure = useSignal<string | undefined>(undefined)
   const notes = useSignal<readonly string[]>([])
   const asked = useRef(0)
@@ -28,7 +28,7 @@ export function Explain({ ports }: { readonly ports: readonly ClientPort[] }) {
       // Not the text: it may contain a password.
       replaceQuery({ url: parsed.target })
       if (field.current !== null) field.current.value = parsed.target
-      const answer = await callApi<Explanation>(`/api/explain?url=${encodeURIComponent(parsed.target)}`)
+      const answer = await callApi<CacheExplanation>(`/api/explain?url=${encodeURIComponent(parsed.target)}`)
       // The answer to an earlier question may arrive after that to a later one.
       if (question !== asked.current) return
       notes.value = parsed.notes
@@ -74,7 +74,7 @@ export function Explain({ ports }: { readonly ports: readonly ClientPort[] }) {
   )
 }
 
-function ExplanationDetails({ found }: { readonly found: Explanation }) {
+function ExplanationDetails({ found }: { readonly found: CacheExplanation }) {
   const { endpoint, cacheable, reason, url, tags, next, invalidatedBy = [], ...others } = found
   return (
     <>

@@ -7,7 +7,7 @@ import { allows } from '../../../../src/core/access.ts'
 import { type NamedPath, nameOf, parseName } from '../../../../src/core/endpoint-names.ts'
 import { EXIT_CODES } from '../../../../src/server/exit.ts'
 import type { Problem, Problems } from '../../../../src/status/problem-types.ts'
-import type { Explanation } from '../../../../src/status/view-types.ts'
+import type { CacheExplanation } from '../../../../src/status/view-types.ts'
 import type { Account, Now } from '../../../console/server/api-types.ts'
 import { parseExplainedUrl } from '../../../console/server/explained-url.ts'
 import { otherFields } from '../../../console/server/other-fields.ts'
@@ -50,7 +50,7 @@ export async function explain(method: string, given: string, options: ExplainOpt
   await withOperations(options, async ({ read }) => {
     const named = await findPath(given, options.contract, read)
     if (verb === 'GET' || verb === 'HEAD') {
-      const found = await read<Explanation>(
+      const found = await read<CacheExplanation>(
         `/api/explain?url=${encodeURIComponent(nameOf(named))}`,
         noEndpoint(verb, named),
       )
@@ -74,7 +74,7 @@ async function findPath(given: string, contract: Contract, read: Operations['rea
   }
 }
 
-function printRead(found: Explanation): void {
+function printRead(found: CacheExplanation): void {
   const { endpoint, cacheable, reason, next, tags = [], invalidatedBy = [], ...others } = found
   printFields([
     ['endpoint', endpoint],
