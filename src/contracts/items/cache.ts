@@ -6,14 +6,14 @@
 export const cacheSchemas = {
   CacheEntry: {
     key: 'string',
-    url: 'string',
+    url: 'string: Canonical path and query, such as /agents?limit=500&offset=0.',
     group: 'string: Cache group.',
     endpoint: 'string: Path of the endpoint.',
     scope: 'string: everyone, or a digest of the permissions that the response was fetched for.',
     tags: ['string'],
     size: 'integer: Bytes.',
     age: 'integer: Milliseconds.',
-    timeLeft: 'integer: Milliseconds until the response is stale; negative afterwards.',
+    timeLeft: 'integer: Milliseconds until the entry is removed.',
     hits: 'integer',
     fetchTime: 'integer: Milliseconds that the fetch took.',
   },
@@ -42,7 +42,13 @@ export const cacheSchemas = {
       'age?': 'number: Milliseconds.',
       'timeLeft?': 'number: Milliseconds.',
     },
-    'invalidatedBy?': [{ write: 'string: Method and path.', tags: ['string'], 'when?': ['string'] }],
+    'invalidatedBy?': [
+      {
+        write: 'string: Method and path.',
+        tags: ['string'],
+        'when?': ['string', 'The write invalidates the response only with such a value.'],
+      },
+    ],
   },
 } as const
 
