@@ -31,8 +31,8 @@ export async function checkXml(bytes: Buffer): Promise<void> {
   if (!isUtf8(bytes) || bytes.includes(0)) throw invalid('The text is not UTF-8')
   const { SaxesParser } = await import('saxes')
   const parser = new SaxesParser({ fragment: true, position: true })
-  const elementCount = rejectUnaccepted(parser)
-  const prepare = createPreparation()
+  const { checkCollected, elementCount } = rejectUnaccepted(parser)
+  const { prepare, place } = createPreparation()
   let before = ''
   let isBlank = true
   for await (const [text, isLast] of slicesOf(bytes)) {
@@ -41,17 +41,28 @@ export async function checkXml(bytes: Buffer): Promise<void> {
     before = text.slice(-MAX_TOKEN_LENGTH)
     // The parser would collect white space in front of the first element, and return it at once.
     isBlank &&= slice.trim() === ''
-    if (!isBlank) parser.write(prepare(slice, isLast))
+    if (isBlank) continue
+    parser.write(prepare(slice, isLast))
+    checkCollected(place())
   }
   parser.close()
   if (elementCount() === 0) throw invalid('Start tag expected')
 }
 
-/** Makes the parser throw for everything that is not accepted. Returns a function that gives the number of elements so far. */
-function rejectUnaccepted(parser: SaxesParser): () => number {
+/** Makes the parser throw for everything that is not accepted. */
+function rejectUnaccepted(parser: SaxesParser) {
   let depth = 0
   let elements = 0
   let attributes = 0
+  /** Of the attribute that the parser reads, without what the parser has collected since the last slice. */
+  let valueLength = 0
+  const checkText = (text: string) => {
+    if (text.trim() !== '') throw invalid('Start tag expected')
+  }
+  const checkValue = (part: string) => {
+    valueLength += part.length
+    if (valueLength > MAX_ATTRIBUTE_LENGTH) throw invalid('An attribute is too long')
+  }
   parser.on('error', (error) => {
     throw invalid(error.message.replace(/\.$/, ''))
   })
@@ -61,17 +72,18 @@ function rejectUnaccepted(parser: SaxesParser): () => number {
   parser.on('processinginstruction', () => {
     throw invalid('A processing instruction is not accepted')
   })
-  parser.on('text', (between) => {
-    if (between.trim() !== '') throw invalid('Start tag expected')
-  })
-  parser.on('attribute', ({ value }) => {
+  parser.on('text', checkText)
+  parser.on('attribute', (attribute) => {
     attributes += 1
     if (attributes > MAX_ATTRIBUTES) throw invalid(`More than ${MAX_ATTRIBUTES} attributes`)
-    if (value.length > MAX_ATTRIBUTE_LENGTH) throw invalid('An attribute is too long')
+    checkValue(attribute.value)
+    valueLength = 0
+    // The parser keeps the attributes of all open elements, and compares their names only.
+    attribute.value = ''
   })
-  parser.on('opentag', () => {
+  parser.on('opentagstart', () => {
     elements += 1
-    // A text may have millions of line ends or entities. Without a listener, the parser does not collect them.
+    // The content of elements is not checked. Without a listener, the parser does not collect it.
     parser.off('text')
     depth += 1
     attributes = 0
@@ -80,7 +92,18 @@ function rejectUnaccepted(parser: SaxesParser): () => number {
   parser.on('closetag', () => {
     depth -= 1
   })
-  return () => elements
+  return {
+    elementCount: () => elements,
+    /**
+     * Checks and drops what the parser has collected of an attribute, a text, a comment or CDATA after each slice. The
+     * parser needs 32 bytes for each line end or entity of them, and has no public access to it.
+     */
+    checkCollected: (place: Place) => {
+      const collector = parser as unknown as { text: string }
+      if (place === 'markup') (elements === 0 ? checkText : checkValue)(collector.text)
+      collector.text = ''
+    },
+  }
 }
 
 /** Decodes UTF-8. Yields slices, as many in each turn of the event loop as it has time for, and whether it is the last one. */
@@ -101,14 +124,14 @@ function withoutDeclaration(start: string): string {
 }
 
 /**
- * Returns a function that makes slices of a file acceptable to the parser: it replaces a bare `&`, and `-` inside comments,
- * since the manager accepts `--` there. A comment inside CDATA, and CDATA inside a comment, are text. What may be the
- * begin of a token at the end of a slice is prepared with the next slice.
+ * `prepare` makes slices of a file acceptable to the parser: it replaces a bare `&`, and `-` inside comments, since the
+ * manager accepts `--` there. A comment inside CDATA, and CDATA inside a comment, are text. What may be the begin of a
+ * token at the end of a slice is prepared with the next slice. `place` is where the last prepared slice ends.
  */
-function createPreparation(): (slice: string, isLast: boolean) => string {
+function createPreparation() {
   let rest = ''
-  let place: keyof typeof NEXT = 'markup'
-  return (slice, isLast) => {
+  let place: Place = 'markup'
+  const prepare = (slice: string, isLast: boolean) => {
     const text = rest + slice
     let prepared = ''
     let at = 0
@@ -123,19 +146,22 @@ function createPreparation(): (slice: string, isLast: boolean) => string {
     rest = text.slice(end)
     return prepared
   }
+  return { prepare, place: () => place }
 }
 
 /** What ends a place of the file. */
 const NEXT = { markup: /<!--|<!\[CDATA\[/g, comment: /-->/g, cdata: /\]\]>/g }
 
-const PREPARED: Readonly<Record<keyof typeof NEXT, (text: string) => string>> = {
+type Place = keyof typeof NEXT
+
+const PREPARED: Readonly<Record<Place, (text: string) => string>> = {
   markup: (text) => text.replaceAll(BARE_AMPERSAND, '+'),
   comment: (text) => text.replaceAll('-', '.'),
   // The parser reads brackets one by one.
   cdata: (text) => text.replaceAll(']', '.'),
 }
 
-function nextToken(place: keyof typeof NEXT, text: string, from: number): RegExpExecArray | null {
+function nextToken(place: Place, text: string, from: number): RegExpExecArray | null {
   NEXT[place].lastIndex = from
   return NEXT[place].exec(text)
 }
