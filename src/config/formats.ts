@@ -2,6 +2,7 @@
 import { isIP, isIPv4 } from 'node:net'
 import { join, resolve } from 'node:path'
 import { ownEntry, parseAddressRange } from '../core/values.ts'
+import type { SchemaNode } from './tree.ts'
 
 interface Format {
   /** Follows "must be" in a message. */
@@ -20,14 +21,13 @@ const BYTES = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
 const MAX_DURATION_MS = 2 ** 31 - 1
 const MAX_SIZE_BYTES = 4 * BYTES.GiB
 
-export const durationFormat = numberWith(MILLISECONDS, 'a duration such as 750ms, 30s or 2m', 1, MAX_DURATION_MS)
+export const durationFormat = numberWith(MILLISECONDS, 'a duration such as 750ms, 30s or 2m', MAX_DURATION_MS)
 
 export const formats: Readonly<Record<string, Format>> = {
   duration: durationFormat,
-  delay: numberWith(MILLISECONDS, 'a duration such as 0s, 750ms or 5s', 0, MAX_DURATION_MS),
-  size: numberWith(BYTES, 'a size such as 512B, 16KiB or 64MiB', 1, MAX_SIZE_BYTES),
+  size: numberWith(BYTES, 'a size such as 512B, 16KiB or 64MiB', MAX_SIZE_BYTES),
   path: {
-    description: 'the name of a file',
+    description: 'a path',
     validate: (text) => !text.includes('\0'),
     parse: (text, base) => resolve(base, text),
   },
@@ -69,13 +69,20 @@ export const formats: Readonly<Record<string, Format>> = {
   },
 }
 
-/** The format of a whole number that is followed by its unit. `min`, `max`: in the first unit. */
-function numberWith(units: Readonly<Record<string, number>>, description: string, min: number, max: number) {
+/** Returns what follows "must be" in a message. */
+export function describeFormat({ format = '', bounds }: SchemaNode): string | undefined {
+  const { description, units } = formats[format] ?? {}
+  if (units === undefined || (bounds?.min ?? 0) > 0) return description
+  return `${description}, or 0${Object.keys(units)[0]}`
+}
+
+/** The format of a whole number that is followed by its unit. `max`: in the first unit. */
+function numberWith(units: Readonly<Record<string, number>>, description: string, max: number) {
   const parse = (text: string): number => {
     const [, digits, unit = ''] = /^(\d{1,12})([A-Za-z]+)$/.exec(text) ?? []
     return Number(digits) * (ownEntry(units, unit) ?? Number.NaN)
   }
-  const validate = (text: string): boolean => parse(text) >= min && parse(text) <= max
+  const validate = (text: string): boolean => parse(text) <= max
   return { description, validate, parse, units } satisfies Format
 }
 

@@ -4,7 +4,7 @@ import { isObject } from '../core/values.ts'
 import { checkCertificates } from './certificates.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import { FaultList } from './faults.ts'
-import { formats } from './formats.ts'
+import { durationFormat } from './formats.ts'
 import {
   checkAuditFile,
   checkEncryptionKey,
@@ -88,7 +88,7 @@ async function checkAll(config: Config, list: FaultList, plainListeners: Readonl
 /** `cache.outage: 8h` means that duration for each group. */
 function spreadOutage({ cache }: Record<string, unknown>): void {
   const outage = isObject(cache) ? cache.outage : undefined
-  if (typeof outage !== 'string' || !(Number(formats.delay?.parse?.(outage, '')) <= MAX_OUTAGE_MS)) return
+  if (typeof outage !== 'string' || !(durationFormat.parse(outage) <= MAX_OUTAGE_MS)) return
   Object.assign(cache as object, { outage: Object.fromEntries(cacheGroups.map((name) => [name, outage])) })
 }
 

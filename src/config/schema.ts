@@ -15,6 +15,7 @@ const reloadIfSet = <T extends TSchema>(schema: T): T => Object.assign(schema, {
 /** Bounds of the parsed value: milliseconds or bytes. */
 const bounded = <T extends TSchema>(schema: T, bounds: Bounds): T => Object.assign(schema, { bounds })
 
+const ABOVE_ZERO: Bounds = { min: 1, message: 'must be more than 0' }
 const SECOND_MS = 1000
 const HOUR_MS = 3_600_000
 const TTL_BOUNDS: Bounds = {
@@ -29,12 +30,12 @@ const STALE_BOUNDS: Bounds = {
 export const MAX_OUTAGE_MS = 24 * HOUR_MS
 const OUTAGE_BOUNDS: Bounds = { max: MAX_OUTAGE_MS, message: 'is over 24h; older data would mislead' }
 
-/** Written `750ms`, `5s`, `2m` or `1h`; parsed to milliseconds. */
-const duration = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'duration', default: value })
-/** A duration that may be zero. */
-const delay = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'delay', default: value })
-/** Written `512B`, `16KiB` or `64MiB`; parsed to bytes. */
-const size = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'size', default: value })
+/** A duration that may be zero. Written `0s`, `750ms`, `5s`, `2m` or `1h`; parsed to milliseconds. */
+const delay = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'duration', default: value })
+const duration = (value: string) => bounded(delay(value), ABOVE_ZERO)
+/** A size that may be zero. Written `512B`, `16KiB` or `64MiB`; parsed to bytes. */
+const sizeOrZero = (value: string) => Type.Unsafe<number>({ type: 'string', format: 'size', default: value })
+const size = (value: string) => bounded(sizeOrZero(value), ABOVE_ZERO)
 /** An integer from 1. */
 const count = (value: number, maximum = 1_000_000) => Type.Integer({ minimum: 1, maximum, default: value })
 /** A number from 0. */
@@ -105,7 +106,7 @@ const ENDPOINT_TTLS = {
   'v4:/cluster/:node_id/stats/weekly': '10s',
 }
 
-const delayWithin = (bounds: Bounds) => Type.Unsafe<number>({ type: 'string', format: 'delay', bounds })
+const delayWithin = (bounds: Bounds) => Type.Unsafe<number>({ type: 'string', format: 'duration', bounds })
 const groupTtls = Object.fromEntries(
   Object.entries(GROUP_TTLS).map(([name, value]) => [name, bounded(delay(value), TTL_BOUNDS)]),
 ) as Record<keyof typeof GROUP_TTLS, ReturnType<typeof delay>>

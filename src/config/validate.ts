@@ -3,7 +3,7 @@ import type { ErrorObject } from 'ajv'
 import { isObject } from '../core/values.ts'
 import { settingsChecker } from './checker.ts'
 import { type FaultList, formatSuggestion } from './faults.ts'
-import { formats } from './formats.ts'
+import { describeFormat, formats } from './formats.ts'
 import { describeGone } from './gone-settings.ts'
 import { schema } from './schema.ts'
 import { formatPath, getIn, type Path, type SchemaNode, schemaAt, tableValueSchema } from './tree.ts'
@@ -56,15 +56,14 @@ function describeError(error: ErrorObject, schema: SchemaNode | undefined, value
   const { params } = error
   switch (error.keyword) {
     case 'type': {
-      const expected =
-        schema?.description ?? (schema?.format && formats[schema.format]?.description) ?? TYPE_NAMES[params.type]
+      const expected = schema?.description ?? describeFormat(schema ?? {}) ?? TYPE_NAMES[params.type]
       const isQuoted = params.type !== 'string' && typeof value === 'string' && /^(?:-?\d+|true|false)$/.test(value)
       return `must be ${expected}${got}${isQuoted ? '; write it without quotes' : ''}`
     }
     case 'enum':
       return `must be one of ${params.allowedValues.join(', ')}${got}`
     case 'format':
-      return `must be ${formats[params.format]?.description ?? params.format}${got}`
+      return `must be ${describeFormat(schema ?? {})}${got}`
     case 'minimum':
       return `must be at least ${params.limit}${got}`
     case 'maximum':

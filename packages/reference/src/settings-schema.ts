@@ -2,7 +2,7 @@
  * The JSON Schema of the settings for editors, from src/config/schema.ts and the comments of config/default.yaml. Rules over
  * several settings, and formats that no expression describes, are left to `check`.
  */
-import { formats } from '../../../src/config/formats.ts'
+import { describeFormat, formats } from '../../../src/config/formats.ts'
 import { schema } from '../../../src/config/schema.ts'
 import type { SchemaNode } from '../../../src/config/tree.ts'
 import { commentsOf } from './setting-comments.ts'
@@ -55,9 +55,10 @@ function convert(node: SchemaNode, path: string, comments: ReadonlyMap<string, s
   const keywords = Object.entries(node).filter(([name]) => !OWN_KEYWORDS.includes(name))
   // A group with a default need not be written.
   const required = node.required?.filter((name) => properties?.[name]?.default === undefined) ?? []
-  const form = format === undefined ? undefined : formats[format]?.description
   const pattern = format === undefined ? undefined : patternOf(format)
-  const description = [comments.get(path), node.description ?? form].filter((text) => text !== undefined && text !== '')
+  const description = [comments.get(path), node.description ?? describeFormat(node)].filter(
+    (text) => text !== undefined && text !== '',
+  )
   const membersOf = (nodes: Readonly<Record<string, SchemaNode>>) =>
     Object.fromEntries(
       Object.entries(nodes).map(([name, each]) => [
@@ -80,7 +81,7 @@ function convert(node: SchemaNode, path: string, comments: ReadonlyMap<string, s
   }
   // One duration is that of all groups.
   if (path === 'cache.outage') {
-    const duration = { type: 'string', pattern: patternOf('delay') }
+    const duration = { type: 'string', pattern: patternOf('duration') }
     return {
       default: converted.default,
       description: converted.description,

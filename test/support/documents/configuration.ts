@@ -7,7 +7,7 @@ import { commentsOf } from '../../../packages/reference/src/setting-comments.ts'
 import { toVariable } from '../../../src/config/environment.ts'
 import { formats } from '../../../src/config/formats.ts'
 import { schema } from '../../../src/config/schema.ts'
-import { type Effect, getIn, listLeaves, type SchemaNode } from '../../../src/config/tree.ts'
+import { type Bounds, type Effect, getIn, listLeaves, type SchemaNode } from '../../../src/config/tree.ts'
 
 const INTRODUCTION = `# Configuration reference
 
@@ -113,27 +113,23 @@ function membersOf(path: readonly string[], leaf: SchemaNode): string[] {
   ]
 }
 
-/** Short names of the formats, which the introduction explains. Other formats are described by their own text. */
-const FORMAT_NAMES: Readonly<Record<string, string>> = {
-  duration: 'duration',
-  delay: 'duration or `0s`',
-  size: 'size',
-  path: 'path',
-  host: 'host name or address',
-  cidr: 'address or range',
-  origin: 'origin (scheme, host, port)',
-}
-
 function typeOf(schema: SchemaNode & { readonly minimum?: number; readonly maximum?: number }): string {
-  const { type, format, enum: values, items, description, minimum, maximum } = schema
+  const { type, format, bounds, enum: values, items, description, minimum, maximum } = schema
   if (values) return values.map((value) => `\`${value}\``).join(', ')
   if (type === 'array') return items === undefined || items.properties ? 'list' : `list: ${typeOf(items)}`
   if (type === 'object') return 'table'
-  if (format !== undefined) return escapePipes(FORMAT_NAMES[format] ?? formats[format]?.description ?? format)
+  if (format !== undefined) return escapePipes(shortFormat(format, bounds))
   if (type === 'boolean') return '`true`, `false`'
   if (type === 'integer') return `${minimum} to ${maximum}`
   if (type === 'number') return `${minimum} to ${maximum}, fractions too`
   return escapePipes(description ?? 'text')
+}
+
+/** The introduction explains numbers with a unit. */
+function shortFormat(name: string, { min = 0 }: Partial<Bounds> = {}): string {
+  const { description = name, units } = formats[name] ?? {}
+  if (units === undefined) return description
+  return min > 0 ? name : `${name} or \`0${Object.keys(units)[0]}\``
 }
 
 function defaultOf({ default: value }: SchemaNode): string {

@@ -3,6 +3,7 @@ import { file, type Row, withGroup } from './settings-text.ts'
 
 const listen = (text: string) => file({ listen: text })
 const duration = 'must be a duration such as 750ms, 30s or 2m, got'
+const durationOrZero = 'must be a duration such as 750ms, 30s or 2m, or 0ms, got'
 const size = 'must be a size such as 512B, 16KiB or 64MiB, got'
 const origin = 'must be an origin such as https://console.example, got'
 const groups = 'known here: replica, listen, operations, cluster, cache, access, audit, traces, log'
@@ -50,12 +51,14 @@ export const front: readonly Row[] = [
     'edge.yaml:2:24 listen.limits.pipelined: must be at least 1, got 0',
   ],
   ['no unit of time', listen('timeouts: { idle: 72 }'), `edge.yaml:2:21 listen.timeouts.idle: ${duration} 72`],
-  ['no time at all', listen('timeouts: { idle: 0s }'), `edge.yaml:2:21 listen.timeouts.idle: ${duration} "0s"`],
+  ['no time at all', listen('timeouts: { idle: 0s }'), 'edge.yaml:2:21 listen.timeouts.idle: must be more than 0'],
   [
     'beyond the timers of Node',
     listen('timeouts: { idle: 1000h }'),
     `edge.yaml:2:21 listen.timeouts.idle: ${duration} "1000h"`,
   ],
+  ['no unit of a time that may be zero', listen('drain: { delay: 5 }'), `listen.drain.delay: ${durationOrZero} 5`],
+  ['no bytes at all', listen('limits: { url: 0B }'), 'edge.yaml:2:18 listen.limits.url: must be more than 0'],
   ['no unit of size', listen('limits: { url: 8192 }'), `edge.yaml:2:18 listen.limits.url: ${size} 8192`],
   ['another unit of size', listen('limits: { url: 8kb }'), `edge.yaml:2:18 listen.limits.url: ${size} "8kb"`],
   [
