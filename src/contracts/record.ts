@@ -79,7 +79,9 @@ function completeV3(
 function upToLastRelease(translation: Translation, ofRecord: Method): Translation {
   const { method = ofRecord, path } = translation.call
   const last = lastReleaseOf(method, path.replace('{node}', '/cluster/:node_id'))
-  return last === undefined ? translation : { ...translation, releases: { ...last, ...translation.releases } }
+  const { releases } = translation
+  if (last === undefined || releases === 'none') return translation
+  return { ...translation, releases: { ...last, ...releases } }
 }
 
 type PathParams = Readonly<Record<string, Param>>

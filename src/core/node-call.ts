@@ -240,14 +240,15 @@ export function minorOf(release: string | undefined): number | undefined {
   return major === undefined ? undefined : major === '4' ? Number(minor) : Number.POSITIVE_INFINITY
 }
 
-/** Whether nodes of a release have something of these releases; also if the release is not known. */
+/** Whether nodes of a release have something of these releases. A release that is not known has all but `none`. */
 export function isInRelease(
-  { since, until }: { readonly since?: string; readonly until?: string | undefined } = {},
+  having: { readonly since?: string; readonly until?: string | undefined } | 'none' = {},
   release?: string,
 ): boolean {
+  if (having === 'none') return false
   const minor = minorOf(release)
   if (minor === undefined) return true
-  return (minorOf(since) ?? 0) <= minor && minor <= (minorOf(until) ?? Number.POSITIVE_INFINITY)
+  return (minorOf(having.since) ?? 0) <= minor && minor <= (minorOf(having.until) ?? Number.POSITIVE_INFINITY)
 }
 
 /** Whether a node of the release, if it is the master, is the only one with an API, and has no separate paths (`/manager`). */

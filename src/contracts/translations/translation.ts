@@ -26,8 +26,8 @@ export interface Translation {
    * query or the body). Absent: the error of the kind of the parameter, as the edge itself answers it.
    */
   readonly refused?: Readonly<Record<string, ErrorRule>>
-  /** The releases whose nodes answer it. Absent: all of them. */
-  readonly releases?: Releases
+  /** The releases whose nodes answer it; `none`: no release has the call. Absent: all of them. */
+  readonly releases?: Releases | 'none'
 }
 
 /**

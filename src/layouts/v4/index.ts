@@ -68,9 +68,10 @@ async function checkRelease(conversation: Conversation): Promise<void> {
   const { releases, call } = translation
   const isOfNode = call.path.startsWith('{node}')
   if (releases === undefined && !isOfNode) return
+  const name = `${call.method ?? request.endpoint.method} ${call.path.replace('{node}', '/manager')}`
+  if (releases === 'none') throw new EdgeError(938, ` (${node}: no release since 4.0 has ${name})`)
   const release = conversation.release ?? (knowsReleases ? await noteVersion(conversation) : undefined)
   if (isInRelease(releases, release)) return
-  const name = `${call.method ?? request.endpoint.method} ${call.path.replace('{node}', '/manager')}`
   const lacks = isRelease5(release) ? 'no longer has' : 'does not have'
   throw new EdgeError(938, ` (${node}: release ${release} ${lacks} ${name})`)
 }

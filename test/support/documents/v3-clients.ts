@@ -2,6 +2,7 @@
 import type { V3Endpoint } from '../../../src/contracts/endpoint.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
 import { v4Contract } from '../../../src/contracts/v4/index.ts'
+import { isInRelease } from '../../../src/core/node-call.ts'
 
 export const V3_CLIENTS = 'docs/v3-clients.md'
 
@@ -59,7 +60,7 @@ export function v3ClientsReference(): string {
 
 function askedFor({ method, translation }: V3Endpoint): string {
   // Files of the ruleset are gone, and the main configuration cannot be deleted.
-  const isGone = translation?.releases?.until !== undefined || translation?.plan === 'deleteFile'
+  const isGone = translation?.plan === 'deleteFile' || !isInRelease(translation?.releases, '5.0')
   if (translation === undefined || isGone) return '938'
   const { call } = translation
   const isOfMaster = call.path.startsWith('{node}')

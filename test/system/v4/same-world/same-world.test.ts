@@ -1,6 +1,7 @@
 import t from 'tap'
 import { exampleOf } from '../../../../packages/reference/src/example.ts'
 import { catalogue } from '../../../../src/contracts/index.ts'
+import { isInRelease } from '../../../../src/core/node-call.ts'
 import { differences, type Side, startBoth, stateOf } from './clusters.ts'
 import { knownDifferences, knownStates } from './known.ts'
 import { reads } from './reads.ts'
@@ -8,10 +9,10 @@ import { type Write, writes } from './writes.ts'
 
 const CONCURRENT_READS = 8
 
-/** What nodes have since a later release has no equal in front of this cluster. */
+/** What nodes have since a later release, or never, has no equal in front of this cluster. */
 const examples = catalogue
   .filter(({ method, target }) => method === 'GET' && target.kind !== 'edge')
-  .filter(({ translation }) => translation?.releases?.since === undefined)
+  .filter(({ translation }) => isInRelease(translation?.releases, '4.0'))
   .map((endpoint) => exampleOf(endpoint).url)
 
 /** Returns the differences between the responses of both clusters, without the known ones. */

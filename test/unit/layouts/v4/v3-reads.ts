@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { type Source, sources } from '../../../../src/collections/sources.ts'
 import type { Param, V3Endpoint } from '../../../../src/contracts/endpoint.ts'
 import { catalogue } from '../../../../src/contracts/index.ts'
+import { isInRelease } from '../../../../src/core/node-call.ts'
 
 const word = fc.constantFrom('a', 'web', 'Debian 12', 'x_1', '5.2-1')
 const byKind: Readonly<Partial<Record<Param['kind'], fc.Arbitrary<string>>>> = {
@@ -91,7 +92,7 @@ export interface V3Read {
 
 /** The records of reads that nodes answer since the first release of the v4 layout. */
 export const reads: readonly V3Endpoint[] = catalogue.filter(
-  ({ method, translation: v4 }) => method === 'GET' && v4 !== undefined && v4.releases?.since === undefined,
+  ({ method, translation: v4 }) => method === 'GET' && v4 !== undefined && isInRelease(v4.releases, '4.0'),
 )
 
 export function anyRead(endpoint: V3Endpoint): fc.Arbitrary<V3Read> {
