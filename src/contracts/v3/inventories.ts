@@ -6,7 +6,7 @@
 import type { SchemaName } from '../items/index.ts'
 import type { Kind } from '../schemas/kinds.ts'
 import type { FieldRule } from '../translations/translation.ts'
-import { integer, number, oneOf, text, type Value } from '../v4/value.ts'
+import { integer, number, oneOf, type Release, text, type Value } from '../v4/value.ts'
 
 export interface Inventory {
   /** What a row is, such as `network addresses`. */
@@ -35,7 +35,12 @@ export interface Inventory {
   readonly ties?: readonly string[]
   /** Filters that a node of the v4 layout lacks, or understands in another way, if it is asked for all agents. */
   readonly byEdge?: readonly string[]
+  /** The first release with the read of one agent; no release has that of all agents. Absent: each release has both. */
+  readonly ofOneSince?: Release
 }
+
+/** A kind as the v4 contract needs it. */
+type V4Inventory = Partial<Inventory> & Pick<Inventory, 'what' | 'fields'>
 
 interface InventoryFilter {
   /** In the v3 contract. */
@@ -68,6 +73,10 @@ function digits(role: string): InventoryFilter {
 
 function amount(role: string): InventoryFilter {
   return { kind: 'numbers', role, value: integer({ minimum: 0 }) }
+}
+
+function since414(what: string, fields: string): V4Inventory {
+  return { what, fields: `scan.id# scan.time ${fields}`, ofOneSince: '4.14' }
 }
 
 const table = {
@@ -228,9 +237,20 @@ const table = {
   },
 } as const satisfies Readonly<Record<string, Inventory>>
 
+/** If the v3 contract gets one of these kinds, its entry moves to `table`. Their fields are those of the simulated cluster. */
+const ofV4Only = {
+  users: since414('users', 'user.id# user.name user.group_id# user.home user.shell user.is_hidden'),
+  groups: since414('user groups', 'group.id# group.name group.is_hidden group.users'),
+  browser_extensions: since414('browser extensions', 'browser.name user.id# package.name package.version'),
+  services: since414('services', 'service.id service.name service.state service.start_type service.type'),
+}
+
 export type InventoryKind = keyof typeof table
+export type V4InventoryKind = InventoryKind | keyof typeof ofV4Only
 
 export const inventories: Readonly<Record<InventoryKind, Inventory>> = table
+/** The kinds of the v4 contract, which has all of the v3 contract. */
+export const v4Inventories: Readonly<Record<V4InventoryKind, V4Inventory>> = { ...table, ...ofV4Only }
 
 export const inventoryKinds = Object.keys(table) as readonly InventoryKind[]
 

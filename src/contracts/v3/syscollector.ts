@@ -2,7 +2,7 @@ import type { Param, V3Endpoint } from '../endpoint.ts'
 import { read } from '../record.ts'
 import { agentFilter, filter, hiddenQ, list, select } from '../schemas/params.ts'
 import { agentOwner, allAgents, cacheIn, collectionOf, objectOf, ofAgent } from '../schemas/shared.ts'
-import type { FieldRule, ParamRule, RowRule, Translation } from '../translations/translation.ts'
+import type { FieldRule, Order, ParamRule, RowRule, Translation } from '../translations/translation.ts'
 import {
   type Inventory,
   type InventoryKind,
@@ -94,9 +94,11 @@ function paramsOf(inventory: Inventory, byEdge: readonly string[]): Readonly<Rec
   ])
 }
 
-function orderOf(inventory: Inventory) {
-  const { ties = [] } = inventory
-  return { byDefault: namesOf(inventory).includes('scan_id') ? '+scan_id' : '+scan.id', ties }
+/** No real node has named the fields by which it sorts the rows of a later kind. */
+function orderOf(inventory: Inventory): { readonly order?: Order } {
+  const { ties = [], ofOneSince } = inventory
+  if (ofOneSince) return {}
+  return { order: { byDefault: namesOf(inventory).includes('scan_id') ? '+scan_id' : '+scan.id', ties } }
 }
 
 /** Returns the translation of the rows of one agent. The v3 layout does not repeat its id in them. */
@@ -107,8 +109,9 @@ function inventoryOfAgent(kind: InventoryKind): Translation {
   const rows: RowRule = { ...all, fields: { ...all.fields, agent_id: { dropped: true } } }
   if (inventory.single) return { call: { path }, response: { kind: 'one', rows } }
   return {
-    call: { path, params: paramsOf(inventory, []), order: orderOf(inventory) },
+    call: { path, params: paramsOf(inventory, []), ...orderOf(inventory) },
     response: { kind: 'collection', rows },
+    ...(inventory.ofOneSince && { releases: { since: inventory.ofOneSince } }),
   }
 }
 
@@ -118,11 +121,12 @@ function inventoryOfAllAgents(kind: InventoryKind): Translation {
     call: {
       path: `/experimental/syscollector/${kind}`,
       params: { ...paramsOf(inventory, inventory.byEdge ?? []), q: { byEdge: true } },
-      order: orderOf(inventory),
+      ...orderOf(inventory),
     },
     plan: 'allAgents',
     response: { kind: 'collection', rows: rowsOf(kind) },
     // The experimental calls of the node are off, so in the v3 layout they do not exist.
     errors: { 1122: 603 },
+    ...(inventory.ofOneSince && { releases: 'none' }),
   }
 }

@@ -1,18 +1,10 @@
 /** Records of the inventory of agents, each table of one agent, and of what a call returns, or clears, for many agents. */
 import type { Param, V4Endpoint } from '../endpoint.ts'
 import { cacheIn } from '../schemas/shared.ts'
-import { type Inventory, type InventoryKind, inventories, inventoryKinds } from '../v3/inventories.ts'
+import { type Inventory, type InventoryKind, inventories, inventoryKinds, v4Inventories } from '../v3/inventories.ts'
 import { agentsOrAll, param, query, rows } from './parameters.ts'
 import { ciscatFilters } from './scans.ts'
 import { master, read, write } from './shared.ts'
-
-/** Tables that no call returns for many agents, without their own filters. */
-const tablesSince414 = [
-  { part: 'users', what: 'users' },
-  { part: 'groups', what: 'user groups' },
-  { part: 'browser_extensions', what: 'browser extensions' },
-  { part: 'services', what: 'services' },
-] as const
 
 const reading = { permission: 'syscollector:read', rights: ['syscollector:read on agent:id:{agent_list}'] } as const
 const ofOne = {
@@ -51,7 +43,7 @@ export const experimental: readonly V4Endpoint[] = [
 ]
 
 /** Filters of one agent only are the last ones. */
-function filtersOf({ filters }: Inventory, of: 'one' | 'many'): Readonly<Record<string, Param>> {
+function filtersOf({ filters = {} }: Partial<Inventory>, of: 'one' | 'many'): Readonly<Record<string, Param>> {
   const all = Object.entries(filters)
   const ordered = [...all.filter(([, filter]) => !filter.ofOneOnly), ...all.filter(([, filter]) => filter.ofOneOnly)]
   return Object.fromEntries(
@@ -60,6 +52,9 @@ function filtersOf({ filters }: Inventory, of: 'one' | 'many'): Readonly<Record<
       .map(([name, { role, value, valueOfOne = value }]) => [name, param(role, of === 'one' ? valueOfOne : value)]),
   )
 }
+
+/** Kinds of which each release returns the rows of one agent and of many. */
+const ofAllReleases = inventoryKinds.filter((kind) => inventories[kind].ofOneSince === undefined)
 
 function readOfAgent(kind: InventoryKind): V4Endpoint {
   const { single, what } = inventories[kind]
@@ -76,16 +71,19 @@ function readOfAgent(kind: InventoryKind): V4Endpoint {
 }
 
 export const inventory: readonly V4Endpoint[] = [
-  ...inventoryKinds.map(readOfAgent),
-  ...tablesSince414.map(({ part, what }) =>
-    read<string>(`/syscollector/:agent_id/${part}`, `List the ${what} on an agent`, {
-      ...ofOne,
-      query: query(...rows, 'select', 'q', 'distinct'),
-      releases: { since: '4.14' },
-      snapshot: 'pages',
-    }),
+  ...ofAllReleases.map(readOfAgent),
+  ...Object.entries(v4Inventories).flatMap(([kind, later]) =>
+    later.ofOneSince === undefined
+      ? []
+      : read<string>(`/syscollector/:agent_id/${kind}`, `List the ${later.what} on an agent`, {
+          ...ofOne,
+          query: query(...rows, 'select', filtersOf(later, 'one'), 'q', 'distinct'),
+          releases: { since: later.ofOneSince },
+          // No real node has named the fields of a later kind.
+          snapshot: 'pages',
+        }),
   ),
-  ...inventoryKinds.map((kind) => {
+  ...ofAllReleases.map((kind) => {
     const { what, whatOfMany = what } = inventories[kind]
     return read<string>(`/experimental/syscollector/${kind}`, `List the ${whatOfMany} of agents`, {
       ...reading,

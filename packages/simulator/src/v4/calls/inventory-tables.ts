@@ -1,7 +1,12 @@
 /** The inventories of agents: their fields and their rows. */
 
-import { nestedPath } from '../../../../../src/collections/select.ts'
-import { ciscatFields, fieldsOf, type InventoryKind, inventories } from '../../../../../src/contracts/v3/inventories.ts'
+import {
+  ciscatFields,
+  fieldsOf,
+  type V4InventoryKind,
+  v3Name,
+  v4Inventories,
+} from '../../../../../src/contracts/v3/inventories.ts'
 import { inventoryRows } from '../../data/inventory/rows.ts'
 import type { Machine } from '../../data/machine.ts'
 import { assessments } from '../../data/scans/ciscat.ts'
@@ -23,22 +28,19 @@ export interface Inventory {
   rowsOf(world: World, machine: Machine, agent: SimAgent): Item[]
 }
 
-export const syscollectorTexts: Texts = {
+const syscollectorTexts: Texts = {
   all: 'All specified syscollector information was returned',
   some: 'Some syscollector information was not returned',
   none: 'No syscollector information was returned',
 }
 
-/**
- * Agents of the v4 release do not number their scans, and report blanks for what they do not know. `isNested`: the
- * fields of the inventory are in objects.
- */
-function v4Row(row: Row, agent: SimAgent, isNested: boolean): Item {
+/** Agents of the v4 release do not number their scans. `names`: the names of fields by column. */
+function v4Row(row: Row, agent: SimAgent, names: ReadonlyMap<string, string>): Item {
   const own = !isV3Agent(agent)
   const item: Record<string, Record<string, unknown> | unknown> = {}
   for (const [column, value] of Object.entries(row)) {
     if (value === undefined) continue
-    const [outer, inner] = (isNested ? nestedPath(column, row) : undefined) ?? [column]
+    const [outer = '', inner] = (names.get(column) ?? column).split('.')
     const shown = column === 'scan_time' ? isoOf(String(value)) : column === 'scan_id' && own ? 0 : value
     if (inner === undefined) item[outer] = shown
     else item[outer] = { ...(item[outer] as Item | undefined), [inner]: shown }
@@ -54,8 +56,8 @@ export function isV3Agent(agent: SimAgent): boolean {
 
 type Adapt = (item: Item, agent: SimAgent) => Item
 
-/** Differences in what agents of the v4 release report. */
-const adaptations: Partial<Record<InventoryKind, Adapt>> = {
+/** Differences in what agents of the v4 release report. They report blanks for what they do not know. */
+const adaptations: Partial<Record<V4InventoryKind, Adapt>> = {
   hardware: (item, agent) => {
     if (isV3Agent(agent)) return item
     const { mhz, ...cpu } = item.cpu as Readonly<Record<string, number>>
@@ -69,20 +71,20 @@ const adaptations: Partial<Record<InventoryKind, Adapt>> = {
   ports: (item, agent) => (isV3Agent(agent) ? item : { pid: 0, ...item }),
 }
 
-export const scanFields = ['scan.id', 'scan.time'] as const
-
-export function inventory(kind: InventoryKind): Inventory {
-  const fields = namesOf(inventories[kind].fields)
-  const isNested = fields.includes('scan.id')
+export function inventory(kind: V4InventoryKind): Inventory {
+  const { ofOneSince } = v4Inventories[kind]
+  const fields = namesOf(v4Inventories[kind].fields)
+  const names = new Map(fields.map((name) => [v3Name(name), name]))
   return {
     path: `/syscollector/{agent_id}/${kind}`,
     fields,
+    ...(ofOneSince && { ofOneOnly: true }),
     action: 'syscollector:read',
     texts: syscollectorTexts,
     cost: kind === 'packages' ? 185 : 12,
     rowsOf: (world, machine, agent) => {
       const adapt = adaptations[kind] ?? ((item) => item)
-      return inventoryRows(world.seed, machine, kind).map((row) => adapt(v4Row(row, agent, isNested), agent))
+      return inventoryRows(world.seed, machine, kind).map((row) => adapt(v4Row(row, agent, names), agent))
     },
   }
 }

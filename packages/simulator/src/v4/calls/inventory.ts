@@ -1,5 +1,5 @@
 /** The calls about inventories and CIS-CAT results, of one agent and of several (`/experimental/…`). */
-import { inventoryKinds } from '../../../../../src/contracts/v3/inventories.ts'
+import { inventoryKinds } from '../../data/inventory/rows.ts'
 import { type Machine, machineOf } from '../../data/machine.ts'
 import type { SimAgent, SimNode, World } from '../../model.ts'
 import { affected, type Failed } from '../answers.ts'
@@ -9,7 +9,6 @@ import type { Asked, Call } from '../model.ts'
 import { filtersOf, membersOf } from '../parameters.ts'
 import { canonical, ofAgent } from './agent-table.ts'
 import { ciscat, type Inventory, inventory } from './inventory-tables.ts'
-import { laterInventories } from './later-inventory.ts'
 
 /** Agents that never reported but have an empty database. */
 const created = new WeakMap<World, Set<SimAgent>>()
@@ -125,6 +124,4 @@ function callsOf(inventory: Inventory): Call[] {
   return [ofOne, ofMany]
 }
 
-export const inventoryCalls: readonly Call[] = [...inventoryKinds.map(inventory), ciscat, ...laterInventories].flatMap(
-  callsOf,
-)
+export const inventoryCalls: readonly Call[] = [...inventoryKinds.map(inventory), ciscat].flatMap(callsOf)
