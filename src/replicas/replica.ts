@@ -77,9 +77,9 @@ export class RedisReplica {
   readonly id = randomUUID()
   readonly times: RedisTimes
   readonly elapsed: () => number
-  /** Epochs, heartbeats, locks and counters: short commands that requests wait for. */
+  /** Epochs, short entries, heartbeats, locks and counters: short commands that requests wait for. */
   readonly commands: RedisConnection
-  /** Entries, index pages and descriptions: a large one must not delay the commands. */
+  /** Long entries, new ones, index pages and descriptions: a large one must not delay the commands. */
   readonly bodies: RedisConnection
   /** Whether this replica may use Redis. */
   readonly contact: RedisContact

@@ -1,8 +1,9 @@
 /** Stored bytes in Redis, and the checks of what another program may have written there. */
 import { randomUUID } from 'node:crypto'
-import { concatOwn } from '../../core/long-values.ts'
+import { concatOwn, SHORT_BYTES } from '../../core/long-values.ts'
 import { STORED_FIELDS, StoredForms, type StoredKind, type StoredTimes } from '../../core/stored-response.ts'
 import { isObject, isStringArray, ownField } from '../../core/values.ts'
+import type { RedisConnection } from '../../replicas/connection.ts'
 import { type OnStoreEvent, redisKeys } from '../../replicas/options.ts'
 import { script } from '../../replicas/scripts.ts'
 import { InFlightMap } from '../in-flight-map.ts'
@@ -18,10 +19,10 @@ import { createRedisParts, type RedisValuesOptions, writeValue } from './redis-p
 const MAX_VALUE_BYTES = 1024 * 1024
 const NO_BODY = Buffer.alloc(0)
 
-/** KEYS: an entry. Returns its bytes and the milliseconds until it expires, if there is one. */
+/** KEYS: an entry. ARGV: bytes. Returns the entry, empty if it is longer, and the milliseconds until it expires, if there is one. */
 const READ_ENTRY = script(`
 local bytes = redis.call('GET', KEYS[1])
-return bytes and { bytes, redis.call('PTTL', KEYS[1]) }`)
+return bytes and { #bytes > tonumber(ARGV[1]) and '' or bytes, redis.call('PTTL', KEYS[1]) }`)
 
 /** The parts of a body. `id`: of this body, so that parts of two bodies are never mixed. */
 interface BodyParts {
@@ -47,18 +48,13 @@ export class RedisEntries {
   /** Undefined: there is no entry, it is damaged or incomplete, or Redis did not answer in time. */
   async get(key: string): Promise<LocalEntry | undefined> {
     const { replica, codec, onEvent } = this.#options
-    const { bodies, times, elapsed } = replica
     const name = redisKeys.entry(key)
-    const start = elapsed()
-    const reply = await bodies.runScript<[Buffer, number] | null>(
-      READ_ENTRY,
-      [name],
-      [],
-      times.commandTimeout,
-      'callBuffer',
-    )
-    if (!reply.ok || reply.value === null) return undefined
-    const [bytes, left] = reply.value
+    // In the write and the reply of the epochs. A long entry would delay the commands behind it there.
+    const short = await this.#read(replica.commands, name, SHORT_BYTES)
+    const isLong = short?.bytes.length === 0
+    const found = isLong ? await this.#read(replica.bodies, name, Number.MAX_SAFE_INTEGER) : short
+    if (found === undefined) return undefined
+    const { bytes, left, start } = found
     const decoded = await codec.decode(name, bytes)
     const parts = partsNamedIn(decoded?.head)
     const body = parts === undefined ? decoded?.body : await this.#readParts(key, parts)
@@ -72,6 +68,20 @@ export class RedisEntries {
     if (entry.generation !== this.#generation) this.#generation = entry.generation
     const fetchedAt = start - (lifetime - left)
     return { fetchedAt, expiresAt: fetchedAt + lifetime, ...entry, generation: this.#generation }
+  }
+
+  /** Reads an entry of at most so many bytes; a longer one is empty. `left`: milliseconds until it expires, read after `start`. */
+  async #read(connection: RedisConnection, name: string, maxBytes: number) {
+    const { times, elapsed } = this.#options.replica
+    const start = elapsed()
+    const reply = await connection.runScript<[Buffer, number] | null>(
+      READ_ENTRY,
+      [name],
+      [maxBytes],
+      times.commandTimeout,
+      'callBuffer',
+    )
+    return reply.ok && reply.value !== null ? { bytes: reply.value[0], left: reply.value[1], start } : undefined
   }
 
   /**

@@ -30,9 +30,9 @@ export class RedisLookups {
   }
 
   /**
-   * Looks up an entry in one round trip. Equal lookups of one turn of the event loop share it: thousands of identical
-   * requests at once must not slow down Redis. It is sent after all of them have arrived, because the reply to an
-   * earlier lookup might be older than a write that the later client has seen.
+   * Looks up an entry in one round trip, a long one in two. Equal lookups of one turn of the event loop share it:
+   * thousands of identical requests at once must not slow down Redis. It is sent after all of them have arrived, because
+   * the reply to an earlier lookup might be older than a write that the later client has seen.
    */
   find(key: string, tags: readonly Tag[]): Promise<TierLookup> {
     const { contact, turnEnd } = this.#options.replica

@@ -1,4 +1,7 @@
-/** The store that all replicas share over Redis: one round trip for a lookup, none within the lease of the local tier. */
+/**
+ * The store that all replicas share over Redis: one round trip for a lookup, two for a long body, none within the lease of the
+ * local tier.
+ */
 
 import type { Tag } from '../../contracts/endpoint.ts'
 import type { CacheStoreState } from '../../core/cache.ts'

@@ -3,7 +3,7 @@ import t from 'tap'
 import { eventually } from '../../../support/eventually.ts'
 import { startRedis } from '../../../support/redis.ts'
 import { type RecordedCommand, recordCommands } from '../../../support/redis-monitor.ts'
-import { entry, epochsOf } from './contract.ts'
+import { entry, epochsOf, fill, served } from './contract.ts'
 import { replica, steady } from './replicas.ts'
 
 const redis = await startRedis()
@@ -83,4 +83,20 @@ t.test('the rows of responses that are stored at once are few commands, and ever
   t.equal(count(commands, 'evalsha', /^edge:c:/), COUNT)
   for (const each of [other, store])
     t.strictSame((await each.list('agents')).map(({ key }) => key).sort(), [...keys].sort())
+})
+
+t.test('a short entry comes over the connection of its epochs, a long one over another', async (t) => {
+  const { store } = await replica(t, redis, { times: steady })
+  const { store: other } = await replica(t, redis, { times: steady })
+  const long = 'x'.repeat(100_000)
+  await fill(store, 'text', { key: 'short' })
+  await fill(store, long, { key: 'long' })
+  const connections = async (key: string, expected: string) => {
+    const commands = await recordCommands(redis.port, async () => t.equal(await served(other, key), expected))
+    const lookup = commands.filter(({ words: [name], isFromScript }) => name === 'evalsha' && !isFromScript)
+    return { commands: lookup.length, connections: new Set(lookup.map(({ from }) => from)).size }
+  }
+  t.strictSame(await connections('missing', 'miss'), { commands: 2, connections: 1 })
+  t.strictSame(await connections('short', 'text'), { commands: 2, connections: 1 })
+  t.strictSame(await connections('long', long), { commands: 3, connections: 2 })
 })
