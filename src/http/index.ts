@@ -5,7 +5,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import caching from '@fastify/caching'
-import type { FastifyBaseLogger, FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import Fastify from 'fastify'
 import type { Endpoint } from '../contracts/endpoint.ts'
 import type { Caller } from '../core/request.ts'
@@ -17,13 +17,13 @@ import { createAdmission, type RefusalByRights } from './admit.ts'
 import type { Authenticator } from './authenticator.ts'
 import { registerBodyParser } from './body.ts'
 import type { BodyBudget } from './body-budget.ts'
-import { type HttpContract, type HttpSettings, handleErrors, methodsAt, NO_STORE, sendError } from './contract.ts'
+import { type HttpContract, type HttpSettings, handleErrors, NO_STORE, sendError } from './contract.ts'
 import type { Values } from './parameters.ts'
 import { PreparedHits } from './prepared-hits.ts'
 import { type RequestObservers, reportAtEnd } from './report-requests.ts'
 import type { EventNames } from './request-events.ts'
-import { RequestLog } from './request-log.ts'
-import { type RequestStart, RequestState } from './request-state.ts'
+import { FaultLog } from './request-log.ts'
+import { type RequestStart, type RequestState, stateOf } from './request-state.ts'
 import { type RouteOptions, registerRoutes } from './routes.ts'
 import { addHeaders } from './send-response.ts'
 
@@ -62,7 +62,6 @@ export interface HttpOptions extends RequestObservers, RouteOptions, RequestStar
 
 export interface Http {
   readonly app: FastifyInstance
-  readonly methodsAt: (url: string) => readonly string[]
   /** To be called after a reload of the configuration. */
   forgetUrls(): void
 }
@@ -100,11 +99,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
     if (await options.plugins?.(scope)) hits.switchOff()
   }
   await app.register(routes)
-  return {
-    app,
-    methodsAt: (url) => methodsAt(contract, url),
-    forgetUrls: () => hits.clear(),
-  }
+  return { app, forgetUrls: () => hits.clear() }
 }
 
 /** Adds the headers of CORS. Preflight requests are answered before the hook that reports requests. */
@@ -117,17 +112,14 @@ async function allowOrigins(app: FastifyInstance, options: HttpOptions): Promise
   })
 }
 
-/** Gives each request its state, and reports the request at its end. */
+/** Begins each request that has a route. */
 function beginRequests(app: FastifyInstance, options: HttpOptions): void {
   app.decorateRequest('edge')
   // For plugins, as at the operations listener.
   app.decorateRequest('caller', { getter: callerOf } as never)
   app.addHook('onRequest', (request, reply, done) => {
-    const edge = request.raw.state ?? new RequestState(request.raw, options)
-    request.edge = edge
+    const edge = beginRequest(request, reply, options)
     edge.trace = options.recordStages?.(request.id, edge.trace) ?? edge.trace
-    reportAtEnd(request, reply, options)
-    addHeaders(reply, commonHeaders(request.id))
     try {
       options.contract.checkForm?.(request)
       done(edge.fault)
@@ -135,6 +127,14 @@ function beginRequests(app: FastifyInstance, options: HttpOptions): void {
       done(refusal as Error)
     }
   })
+}
+
+/** Gives a request its state and its response the common headers, and reports the request at its end. */
+function beginRequest(request: FastifyRequest, reply: FastifyReply, options: HttpOptions): RequestState {
+  request.edge = stateOf(request.raw, options)
+  reportAtEnd(request, reply, options)
+  addHeaders(reply, commonHeaders(request.id))
+  return request.edge
 }
 
 /** Fastify calls it with the request as `this`. */
@@ -157,11 +157,8 @@ function createApp(options: HttpOptions, hits: PreparedHits): FastifyInstance {
   return Fastify({
     ...options.server,
     serverFactory: (handle, settings) => options.server.serverFactory(hits.inFrontOf(handle), settings),
-    logController: new RequestLog(options.log),
-    genReqId: (raw: IncomingMessage) => {
-      raw.state ??= new RequestState(raw, options)
-      return raw.state.id
-    },
+    logController: new FaultLog(options.log),
+    genReqId: (raw: IncomingMessage) => stateOf(raw, options).id,
     requestIdHeader: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -171,9 +168,7 @@ function createApp(options: HttpOptions, hits: PreparedHits): FastifyInstance {
     routerOptions: { ...contract.router, querystringParser: () => ({}) },
     // Fastify runs no hook for an error of the router.
     frameworkErrors: (error, request, reply) => {
-      request.edge = request.raw.state ?? new RequestState(request.raw, options)
-      reportAtEnd(request, reply, options)
-      addHeaders(reply, commonHeaders(request.id))
+      beginRequest(request, reply, options)
       reply.header('cache-control', NO_STORE)
       sendError(request, reply, contract.errorOf(error), contract)
     },

@@ -1,15 +1,15 @@
 /**
  * The log line of each request: route template, status, time, caller. No URL, no query value, no body, no header; a path only
- * if no route matches it.
+ * if no route matches it. And the lines of faults that only Fastify sees.
  */
 import { type FastifyRequest, LogController } from 'fastify'
 import { COMPLETED, logFields, type RequestEventListener, type RequestLogger, tenths } from './report-requests.ts'
 
 /**
- * Replaces the lines of Fastify about requests. Fastify itself has no logger: with one, it would add listeners to each
- * response, prepared hits included.
+ * Writes the faults that Fastify reports of responses, instead of its lines about requests. Fastify itself has no logger: with
+ * one, it would add listeners to each response, prepared hits included.
  */
-export class RequestLog extends LogController {
+export class FaultLog extends LogController {
   readonly #log: RequestLogger
 
   constructor(log: RequestLogger) {

@@ -16,7 +16,7 @@ import type { EdgeRequest, Handler } from '../../../src/core/request.ts'
 import type { EdgeResponse, EnvelopeResponse, StoredOrigin } from '../../../src/core/response.ts'
 import { createAuthenticator } from '../../../src/http/authenticator.ts'
 import { BodyBudget } from '../../../src/http/body-budget.ts'
-import type { HttpContract, HttpSettings } from '../../../src/http/contract.ts'
+import { type HttpContract, type HttpSettings, methodsAt } from '../../../src/http/contract.ts'
 import { createHttp, type HttpOptions } from '../../../src/http/index.ts'
 import type { RateLimits } from '../../../src/http/rate-limit.ts'
 import { requestLog } from '../../../src/http/request-log.ts'
@@ -133,8 +133,6 @@ export async function startServer(
     hosts: [],
     ...listenerOptions,
   }
-  const methodsAt = (url: string) => http.methodsAt(url)
-  const listener = await createListener({ cors: false, log, methodsAt, ...listenerSettings })
   const events = createEdgeEvents((err, kind, reqId) => log.error({ err, reqId }, `${kind} not reported`))
   events.on({ request: requestLog({ log, logTo: { write: (line) => void logLines.push(line) } }) })
   const requests: EdgeRequest[] = []
@@ -145,7 +143,13 @@ export async function startServer(
       cluster: { upgradeRepositories: [], packageFolders: [], experimental: false },
     }))
   const contract = create(currentSettings)
-  const http = await createHttp({
+  const listener = await createListener({
+    cors: false,
+    log,
+    methodsAt: (url) => methodsAt(contract, url),
+    ...listenerSettings,
+  })
+  const { app, forgetUrls } = await createHttp({
     contract,
     handle: (request) => {
       requests.push(request)
@@ -161,7 +165,6 @@ export async function startServer(
     ...settings,
     observe: events.emit.request,
   })
-  const { app, forgetUrls } = http
   const resolveUrl = createUrlResolver(contract)
   if (settings.observe) events.on({ request: settings.observe })
   const isSettled = observeConnections(listener.servers)
