@@ -1,6 +1,6 @@
 /**
- * Fetches a response that the cache cannot serve. Identical requests share one call to the nodes: within the process
- * by single flight, over all replicas by a fetch lock. The epochs of the response's tags, read before the call, decide
+ * Fetches a response that the cache cannot serve. Identical requests (`flightId`) share one call to the nodes: within the
+ * process by single flight, over all replicas by a fetch lock. The epochs of the response's tags, read before the call, decide
  * which requests may share it and whether the response may be stored.
  */
 import { nodeFailureOf } from '../core/error-meanings.ts'

@@ -68,8 +68,11 @@ export function parseRequestBody(endpoint: Endpoint, type: string, bytes: Buffer
   return bytes.length === 0 ? {} : undefined
 }
 
-/** Before the validation: sets an empty body, or drops one that the endpoint does not take. */
-export async function completeBody(
+/**
+ * Before the validation: drops a body that the endpoint does not take, or parses the empty one of a request without a body. The
+ * parser of `registerBodyParser` has read the others.
+ */
+export async function dropBodyOrParseEmpty(
   endpoint: Endpoint,
   request: FastifyRequest,
   reply: FastifyReply,

@@ -1,11 +1,14 @@
-/** The routes of a contract, one for each endpoint: the handler of a route calls the pipeline and sends its response. */
+/**
+ * The routes of a contract, one for each endpoint: a hook of the route validates the request, and its handler makes the
+ * EdgeRequest, calls the pipeline and sends the response.
+ */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { EdgeError } from '../core/errors.ts'
 import { type Handler, NO_BODY } from '../core/request.ts'
 import { hasBody } from '../listener/framing.ts'
 import type { Authenticator } from './authenticator.ts'
-import { completeBody } from './body.ts'
+import { dropBodyOrParseEmpty } from './body.ts'
 import { type HttpContract, methodsOf, routeUrl } from './contract.ts'
 import { toEdgeRequest } from './edge-request.ts'
 import type { Values } from './parameters.ts'
@@ -35,7 +38,8 @@ export function registerRoutes(
       url: routeUrl(endpoint),
       config: { endpoint, eventNames: eventNamesOf(endpoint) },
       preValidation: async (request, reply) => {
-        if ('body' in endpoint || hasBody(request.headers)) await completeBody(endpoint, request, reply, contract)
+        if ('body' in endpoint || hasBody(request.headers))
+          await dropBodyOrParseEmpty(endpoint, request, reply, contract)
         // The listener has already sent this error. The request must not have an effect any more.
         if (request.raw.rejectedWith !== undefined) throw request.raw.rejectedWith
         contract.check(endpoint, request)
