@@ -1,9 +1,11 @@
 /** Shared by tests of stages: requests for records of the catalogue, a manual clock, and fake nodes. */
 
 import { type CacheOptions, createCache } from '../../src/cache/index.ts'
+import { LateFetches } from '../../src/cache/late-fetches.ts'
+import type { CachePorts } from '../../src/cache/read-context.ts'
+import { createReplicationLag } from '../../src/cache/replication-lag.ts'
 import { createMemoryStore } from '../../src/cache/stores/memory-store.ts'
-import { type CacheSettings, type Config, schema } from '../../src/config/schema.ts'
-import { parseValues, validate } from '../../src/config/validate.ts'
+import type { CacheSettings } from '../../src/config/schema.ts'
 import type { Endpoint, ReadEndpoint, WriteEndpoint, WriteMethod } from '../../src/contracts/endpoint.ts'
 import { catalogue } from '../../src/contracts/index.ts'
 import { parseEnvelope } from '../../src/core/envelope.ts'
@@ -20,6 +22,7 @@ import {
 } from '../../src/core/request.ts'
 import type { EdgeResponse, EnvelopeResponse, JoinedOrigin, NodeOrigin } from '../../src/core/response.ts'
 import { OF_NODE } from '../../src/layouts/dialect.ts'
+import { defaultConfig } from './default-config.ts'
 
 export function recordOf(id: `GET ${string}`): ReadEndpoint
 export function recordOf(id: `${WriteMethod} ${string}`): WriteEndpoint
@@ -166,15 +169,11 @@ export const V3_READS: NodeReads = { rowsPerCall: 1000, joinsAgents: false, conv
 const nodeList = [{ name: 'm' }]
 const key = { secret: 'secret', policy: '1' }
 
-const written = {}
-validate(written)
-const { cache: defaults } = parseValues(schema, written, () => '/') as Config
-
 /** The defaults, but no response is computed from a snapshot, and no hit is verified. */
 const cacheSettings: CacheSettings = {
-  ...defaults,
+  ...defaultConfig.cache,
   divergenceCheck: { sampleRatio: 0, maxPerSecond: 0 },
-  snapshots: { ...defaults.snapshots, groups: [] },
+  snapshots: { ...defaultConfig.cache.snapshots, groups: [] },
 }
 
 export interface ReplicaOptions extends Partial<Omit<CacheOptions, 'settings'>> {
@@ -182,13 +181,16 @@ export interface ReplicaOptions extends Partial<Omit<CacheOptions, 'settings'>> 
   readonly settings?: Partial<CacheSettings>
 }
 
-/** One replica: the two stages with their own memory store, or with the given store. */
+/**
+ * One replica: the two stages with their own memory store, or with the given store. `ports`: what the parts of the cache
+ * get. `targetOf`: where the response to a request is stored.
+ */
 export function replica({ settings, ...options }: ReplicaOptions = {}) {
   const clock = new ManualClock()
   const nodes = new FakeNodes()
-  const store = options.store ?? createMemoryStore({ bytes: () => 1 << 20, elapsed: clock.read })
-  const cache = createCache({
-    store,
+  const ownStore = createMemoryStore({ bytes: () => 1 << 20, elapsed: clock.read })
+  const all = {
+    store: ownStore,
     key: () => key,
     lifetimesOf: () => lifetimes,
     nodes: () => nodeList,
@@ -204,6 +206,20 @@ export function replica({ settings, ...options }: ReplicaOptions = {}) {
     onEvent: () => {},
     clock: clock.read,
     ...options,
-  })
-  return { clock, nodes, cache, store, read: cache.readThrough(nodes.handler), write: cache.invalidate(nodes.handler) }
+  } satisfies CacheOptions
+  const cache = createCache(all)
+  const { resolveTarget } = cache.explained
+  const ports: CachePorts = {
+    ...all,
+    resolveTarget,
+    replicationLag: createReplicationLag(all),
+    lateFetches: new LateFetches(all.clock),
+  }
+  const targetOf = (request: EdgeRead) => {
+    const target = resolveTarget(request)
+    if (typeof target === 'string') throw new Error(target)
+    return target
+  }
+  const stages = { read: cache.readThrough(nodes.handler), write: cache.invalidate(nodes.handler) }
+  return { clock, nodes, cache, store: all.store, ownStore, ports, targetOf, ...stages }
 }

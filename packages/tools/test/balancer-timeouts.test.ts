@@ -1,13 +1,9 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import type { Config } from '../../../src/config/schema.ts'
+import { defaultConfig } from '../../../test/support/default-config.ts'
 import { balancerFindings } from '../src/commands/doctor.ts'
 
-const config = {
-  cluster: { limits: { slowTimeout: 120_000 } },
-  listen: { timeouts: { idle: 72_000 } },
-} as unknown as Config
-const findingsOf = (text: string) => balancerFindings('balancer', text, config)
+const findingsOf = (text: string) => balancerFindings('balancer', text, defaultConfig)
 const statusesOf = (text: string) => findingsOf(text).map(({ status }) => status)
 
 t.test('the file of HAProxy that the packages contain fits the defaults', async (t) => {

@@ -1,15 +1,14 @@
 import t from 'tap'
 import { compareResponses } from '../../../src/cache/compare-responses.ts'
-import type { CacheTarget } from '../../../src/cache/key.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import type { Lookup, TagEpochs } from '../../../src/core/stored-response.ts'
-import { jsonResponse } from '../../support/edge-requests.ts'
+import { edgeRequest, jsonResponse, replica } from '../../support/edge-requests.ts'
 
 /** Longer responses are not compared. */
 const LONG_BYTES = 256 * 1024
 
 const epochs: TagEpochs = { generation: 'g', epochs: ['1'], fenced: false }
-const target = { key: 'key', tags: [] } as unknown as CacheTarget
+const target = replica().targetOf(edgeRequest('GET /agents'))
 
 function compare(stored: unknown, current: EdgeResponse, now: TagEpochs = epochs) {
   const lookup: Lookup = { kind: 'miss', epochs: now, changed: false }

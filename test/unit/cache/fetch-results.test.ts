@@ -1,12 +1,10 @@
 import { Readable } from 'node:stream'
 import t from 'tap'
-import type { CacheTarget } from '../../../src/cache/key.ts'
-import type { CachePorts } from '../../../src/cache/read-context.ts'
 import { storeResponse } from '../../../src/cache/store-response.ts'
 import type { EdgeResponse } from '../../../src/core/response.ts'
 import type { Lookup, TagEpochs } from '../../../src/core/stored-response.ts'
 import { OF_NODE } from '../../../src/layouts/dialect.ts'
-import { edgeRequest, joinedResponse, jsonResponse, lifetimes, success } from '../../support/edge-requests.ts'
+import { edgeRequest, joinedResponse, jsonResponse, replica, success } from '../../support/edge-requests.ts'
 
 const epochs: TagEpochs = { generation: 'g', epochs: ['0~0'], fenced: false }
 const miss: Lookup = { kind: 'miss', epochs, changed: false }
@@ -31,13 +29,9 @@ const cases: readonly [name: string, EdgeResponse, Lookup, kind: string, isStore
 
 for (const [name, response, lookup, kind, isStored] of cases) {
   t.test(`${name} is ${kind}${isStored ? ', and stored' : ''}`, async (t) => {
-    const target = {
-      key: 'k',
-      tags: ['agents'],
-      policy: { group: 'agents', stale: 'allowed' },
-    } as unknown as CacheTarget
-    const ports = { lifetimesOf: () => lifetimes, store: { store: async () => {} } } as unknown as CachePorts
-    const context = { request: edgeRequest('GET /agents'), target, lookup }
+    const { ports, targetOf } = replica()
+    const request = edgeRequest('GET /agents')
+    const context = { request, target: targetOf(request), lookup }
     const { result, storing } = await storeResponse(ports, context, { lookup, response, fetchTime: 1 })
     t.equal(result.kind, kind)
     t.equal(result.response, response)

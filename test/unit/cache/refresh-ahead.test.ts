@@ -153,7 +153,12 @@ function scheduler({ maxConcurrent = 2, isIdle = () => true }: SchedulerOptions 
   const started: string[] = []
   const running = new Map<string, () => void>()
   let timers: (() => void)[] = []
-  const idOf = (context: ReadContext) => context.target.key
+  const { targetOf } = replica()
+  const contextOf = (id: string): ReadContext => {
+    const request = agent(id)
+    return { request, target: targetOf(request), lookup: { kind: 'unavailable' } }
+  }
+  const idOf = ({ request }: ReadContext) => request.params.agent_id ?? ''
   const waiting = new WaitingRefreshes()
   const refreshAhead = new RefreshAhead(
     { maxConcurrent, minHits: 1, runLater: (run) => timers.push(run) },
@@ -168,14 +173,13 @@ function scheduler({ maxConcurrent = 2, isIdle = () => true }: SchedulerOptions 
     },
   )
   const offer = ({ id, hits, fetchTime }: Offer, timeLeft = 100) => {
-    const context = { request: agent(id), target: { key: id } } as unknown as ReadContext
+    const context = contextOf(id)
     const ttl = TTL + fetchTime
     const stored = { response: storedResponse('', { ttl, fetchTime }), age: ttl - timeLeft }
     for (let hit = 0; hit < hits; hit += 1) refreshAhead.onHit(context, stored)
   }
   /** A response that is served stale for this time. */
-  const offerStale = (id: string, servedFor: number) =>
-    refreshAhead.refreshWhenIdle({ request: agent(id), target: { key: id } } as unknown as ReadContext, servedFor)
+  const offerStale = (id: string, servedFor: number) => refreshAhead.refreshWhenIdle(contextOf(id), servedFor)
   const runTimers = () => {
     const due = timers
     timers = []

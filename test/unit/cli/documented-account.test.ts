@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { startSimulator, type V4User } from '../../../packages/simulator/src/index.ts'
 import { findMissingRights } from '../../../src/cli/missing-rights.ts'
-import type { Config } from '../../../src/config/schema.ts'
 import { type AccountRights, readAccountRights } from '../../../src/upstream/probes.ts'
+import { defaultConfig } from '../../support/default-config.ts'
 import { clusterOf } from '../upstream/fake-node.ts'
 
 type Roles = NonNullable<V4User['roles']>
@@ -33,11 +33,7 @@ async function rightsOf(t: Test, roles: Roles): Promise<AccountRights | undefine
   return readAccountRights(call, { node: 'master', timeout: 20_000, caller: 'check' })
 }
 
-const usersOf = (role: string) =>
-  ({ access: { roles: { ann: [role] }, customRoles: {}, tokens: { issuers: [] } } }) as unknown as Pick<
-    Config,
-    'access'
-  >
+const usersOf = (role: string) => ({ access: { ...defaultConfig.access, roles: { ann: [role] } } })
 
 for (const [role, roles] of Object.entries(parts)) {
   t.test(`an account with the documented policies may do what the role ${role} promises`, async (t) => {

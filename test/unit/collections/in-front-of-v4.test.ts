@@ -3,8 +3,7 @@ import t from 'tap'
 import { derivationOf } from '../../../src/cache/snapshots/derivation.ts'
 import type { ReadEndpoint } from '../../../src/contracts/endpoint.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
-import type { EdgeRead } from '../../../src/core/request.ts'
-import { V3_READS } from '../../support/edge-requests.ts'
+import { edgeRead, V3_READS } from '../../support/edge-requests.ts'
 
 const REQUESTS: Readonly<
   Record<string, { readonly computed: readonly string[]; readonly leftToNodes: readonly string[] }>
@@ -60,7 +59,7 @@ t.test('requests of the v3 contract in front of nodes of the v4 layout', async (
 
 function isComputed(path: string, query: string, convertsRows: boolean): boolean {
   const endpoint = catalogue.find((record) => record.path === path && record.method === 'GET') as ReadEndpoint
-  const request = { endpoint, params: {}, query: parametersOf(query) } as unknown as EdgeRead
+  const request = edgeRead(endpoint, { query: parametersOf(query) })
   return derivationOf(request, new Date(), { ...V3_READS, convertsRows }) !== undefined
 }
 

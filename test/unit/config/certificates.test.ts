@@ -4,22 +4,23 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createCertificates } from '../../../src/config/certificates.ts'
 import type { ReloadableConfig } from '../../../src/config/reloadable.ts'
+import { defaultConfig } from '../../support/default-config.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const fixture = (name: string) => join(import.meta.dirname, '../../support/certificates', name)
 /** Of both fixtures. */
 const ENDS = Date.parse('2126-10-28T07:42:15Z')
 
-/** The settings that the module reads. */
+/** The defaults, with these files. */
 function settings(files: { readonly listen?: string; readonly ca?: string }): Pick<ReloadableConfig, 'current'> {
   const pair = (cert: string | undefined) => (cert === undefined ? {} : { tls: { cert, key: fixture('first.key') } })
+  const { listen, cluster } = defaultConfig
   const config = {
-    listen: pair(files.listen),
-    operations: {},
-    cluster: { tls: files.ca === undefined ? {} : { ca: files.ca } },
-    cache: { redis: { tls: {} } },
+    ...defaultConfig,
+    listen: { ...listen, ...pair(files.listen) },
+    cluster: { ...cluster, tls: { ...cluster.tls, ...(files.ca !== undefined && { ca: files.ca }) } },
   }
-  return { current: () => config } as unknown as Pick<ReloadableConfig, 'current'>
+  return { current: () => config }
 }
 
 t.test('each certificate is named by its setting, with its end', async (t) => {

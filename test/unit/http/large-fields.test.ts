@@ -5,6 +5,7 @@ import { v4Contract as records } from '../../../src/contracts/v4/index.ts'
 import { describedBody, describedFields } from '../../../src/core/endpoint-names.ts'
 import type { HttpContract } from '../../../src/http/contract.ts'
 import { v4Contract } from '../../../src/http/v4/contract.ts'
+import { defaultConfig } from '../../support/default-config.ts'
 import { measureBestRun } from '../../support/event-loop.ts'
 
 /** CPU milliseconds: the bound of src/core/turns.ts. */
@@ -13,12 +14,8 @@ const MAX_TURN_MS = 20
 const MAX_DETAIL = 2_000
 const LENGTH = 10 * 1024 * 1024 - 1024
 
-const settings = {
-  listen: { limits: { body: 100 * 1024, upload: 10 * 1024 * 1024 }, cors: { origins: [] } },
-  cluster: { experimental: true },
-} as unknown as ReturnType<Parameters<ReturnType<typeof v4Contract>>[0]>
 const contract: HttpContract = v4Contract({ catalogue: records, releases: () => ({ lowest: '4.14.7' }) })(
-  () => settings,
+  () => defaultConfig,
 )
 
 const filled = (unit: string, length = LENGTH) => unit.repeat(length / unit.length)

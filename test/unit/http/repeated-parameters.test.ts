@@ -4,8 +4,8 @@ import type { Param } from '../../../src/contracts/endpoint.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
 import { kinds } from '../../../src/contracts/schemas/kinds.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
-import type { HttpSettings } from '../../../src/http/contract.ts'
 import { v3Contract } from '../../../src/http/v3.ts'
+import { defaultConfig } from '../../support/default-config.ts'
 
 /** Kinds whose values are lists with commas; a filter of texts takes alternatives. */
 const LISTS: readonly string[] = ['array_numbers', 'array_names', 'node_names', 'select', 'alphanumeric']
@@ -33,7 +33,7 @@ const PARAMS: Readonly<Record<string, string>> = {
   configuration: 'client',
 }
 
-const contract = v3Contract(catalogue)(() => ({ cluster: { experimental: true } }) as unknown as HttpSettings)
+const contract = v3Contract(catalogue)(() => defaultConfig)
 
 t.test('every parameter of every read', async (t) => {
   let compared = 0

@@ -4,13 +4,14 @@ import t from 'tap'
 import { readCollection, type SnapshotRefusedError } from '../../../../src/cache/snapshots/read-collection.ts'
 import { answerInFrame, readParts } from '../../../../src/collections/queried-rows.ts'
 import { v4Sources } from '../../../../src/collections/v4-sources.ts'
+import type { ReadEndpoint } from '../../../../src/contracts/endpoint.ts'
 import { v4Contract } from '../../../../src/contracts/v4/index.ts'
-import type { EdgeRead } from '../../../../src/core/request.ts'
 import type { EnvelopeResponse } from '../../../../src/core/response.ts'
 import { OF_NODE } from '../../../../src/layouts/dialect.ts'
+import { edgeRead } from '../../../support/edge-requests.ts'
 
-const endpoint = v4Contract.find(({ path }) => path === '/cluster/nodes')
-const request = { kind: 'read', endpoint, params: {}, query: {} } as unknown as EdgeRead
+const endpoint = v4Contract.find(({ path }) => path === '/cluster/nodes') as ReadEndpoint
+const request = edgeRead(endpoint)
 const LIMITS = { maxRows: 100, maxBytes: 10_000, rowsPerCall: 2 }
 
 function responseOf(text: string): EnvelopeResponse {

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { cacheOperations } from '../../../../src/cache/operations.ts'
-import type { CacheIndex } from '../../../../src/core/cache-index.ts'
 import { edgeRequest } from '../../../support/edge-requests.ts'
 import { agents, explainPorts, snapshotReplica } from './collection-node.ts'
 
@@ -17,7 +16,7 @@ for (const soft of [false, true]) {
       t.match((await edge.get(QUERY)).status, { detail: 'snapshot' })
       // A change that bypasses the edge.
       edge.node.rows = edge.node.rows.slice(1)
-      const index = edge.store as unknown as CacheIndex
+      const index = edge.ownStore
       const operations = cacheOperations({
         index,
         defaultDuration: () => 1000,

@@ -2,10 +2,9 @@
 import t from 'tap'
 import { v4Contract as records } from '../../../../src/contracts/v4/index.ts'
 import type { EdgeError } from '../../../../src/core/errors.ts'
-import type { HttpSettings } from '../../../../src/http/contract.ts'
 import { v4Contract } from '../../../../src/http/v4/contract.ts'
+import { defaultConfig } from '../../../support/default-config.ts'
 
-const settings = { cluster: { guards: {} } } as unknown as HttpSettings
 const endpoint = records.find(({ method, path }) => method === 'GET' && path === '/agents')
 
 const INTEGER =
@@ -42,7 +41,7 @@ for (const [name, value, earlier, later] of [
       ['5.0.0', later],
     ] as const) {
       if (endpoint === undefined || expected === undefined) continue
-      const contract = v4Contract({ catalogue: records, releases: () => ({ lowest: release }) })(() => settings)
+      const contract = v4Contract({ catalogue: records, releases: () => ({ lowest: release }) })(() => defaultConfig)
       try {
         contract.checkUrl(endpoint, {}, { [name]: value })
         t.fail('accepted')
