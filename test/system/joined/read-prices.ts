@@ -6,6 +6,7 @@ import type { Test } from 'tap'
 import type { Endpoint, Param } from '../../../src/contracts/endpoint.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
 import { v4Contract } from '../../../src/contracts/v4/index.ts'
+import { isInRelease } from '../../../src/core/node-call.ts'
 import { sampleOf } from '../../support/sample-values.ts'
 import { simulated } from '../../support/simulated.ts'
 import { urlsOf } from '../v4-contract/rights/reads.ts'
@@ -33,25 +34,37 @@ export function columnsOf(page: string): readonly string[] {
 }
 
 /**
- * Adds one call for each read that the document lacks, of a new path or of one that only the other contract had: to measure all
- * reads takes minutes. The proof of prices fails if such a read costs more. The other cells stay as they are.
+ * Adds what follows from its record for each read that the document lacks, of a new path or of one that only the other contract
+ * had: to measure all reads takes minutes. The proof of prices fails if such a read costs more. The other cells stay as they are.
  */
 export function withNewReads(page: string): string {
   const listed = new Set(pricedReads(page).map(([path]) => path))
-  const paths = ways.map(({ name, contract }) => ({ name, paths: new Set(readsOf(contract).map(({ path }) => path)) }))
-  const columns = columnsOf(page)
-  const has = (column: string, path: string) =>
-    paths.some((way) => column.endsWith(`, ${way.name}`) && way.paths.has(path))
+  const [, limit = ''] = /(\d+) calls: 2 × \d+ nodes/.exec(page) ?? []
+  const columns = columnsOf(page).map((column) => {
+    const way = wayOf(column)
+    return new Map(readsOf(way).map((read) => [read.path, costsOneCall(read, way) ? '1' : `≤ ${limit}`]))
+  })
   const rowOf = (path: string, cells: readonly string[] = []) => {
-    const filled = columns.map((column, at) => {
-      const cell = cells[at] ?? '–'
-      return cell === '–' && has(column, path) ? '1' : cell
-    })
+    const filled = columns.map((added, at) => [cells[at], added.get(path)].find((cell) => cell && cell !== '–') ?? '–')
     return `| ${[`\`${path}\``, ...filled].join(' | ')} |`
   }
   const known = page.replace(READ_ROW, (_, path: string, cells: string) => rowOf(path, cells.split(' | ')))
-  const missing = new Set(paths.flatMap((way) => [...way.paths].filter((path) => !listed.has(path))))
+  const missing = new Set(columns.flatMap((added) => [...added.keys()].filter((path) => !listed.has(path))))
   return known + [...missing].map((path) => `${rowOf(path)}\n`).join('')
+}
+
+/** Returns the way of a column of the document. */
+export function wayOf(column: string): Way {
+  const way = ways.find(({ name }) => column.endsWith(`, ${name}`))
+  if (way === undefined) throw new Error(`${PRICES_DOCUMENT} has a column "${column}" of no known way`)
+  return way
+}
+
+/** Whether one node answers the read with one call. */
+function costsOneCall({ target, ...record }: Endpoint, { layout }: Way): boolean {
+  if (record.contract === 'v4') return true
+  const isOfSeveral = target.kind === 'severalNodes' || target.kind === 'everyNode'
+  return !isOfSeveral && (layout === 'v3' || record.translation?.plan === undefined)
 }
 
 export type Way = (typeof ways)[number]
@@ -111,9 +124,10 @@ const PROBES: Readonly<Record<string, readonly string[]>> = {
 export async function* pricesOfReads(
   t: Pick<Test, 'teardown'>,
   { agents, workers }: PricedCluster,
-  { contract, layout, distribution }: Way,
+  way: Way,
   { hasParameters = false }: PriceOptions = {},
 ): AsyncGenerator<ReadPrice> {
+  const { contract, layout, distribution } = way
   const settings = {
     listen: { contract },
     cluster: { layout, distribution, discover: false, limits: { perMinute: 0 } },
@@ -136,7 +150,7 @@ export async function* pricesOfReads(
     const ownerCalls = urls.length - calls.length
     return { path, target, calls, ownerCalls, ...response, ...(parameter !== undefined && { parameter }) }
   }
-  for (const record of readsOf(contract)) {
+  for (const record of readsOf(way)) {
     const { path } = record
     const target = contract === 'v4' ? v4Url(record) : v3Url(record)
     const plain = await price(path, target)
@@ -157,27 +171,17 @@ async function logIn(url: string, authorization: string): Promise<string> {
   return (await fetch(`${url}/security/user/authenticate?raw=true`, options)).text()
 }
 
-/** Returns the reads of a contract that nodes answer. */
-export function readsOf(contract: Way['contract']): readonly Endpoint[] {
+/** Of the simulated cluster in the v4 layout. */
+const RELEASE = '4.5'
+
+/** Returns the reads that nodes answer. */
+export function readsOf({ contract, layout }: Way): readonly Endpoint[] {
   return (contract === 'v4' ? v4Contract : catalogue).filter((record) => {
     const { path, method, target } = record
-    return method === 'GET' && target.kind !== 'edge' && path !== '/security/user/authenticate' && !isLater(record)
+    const { releases } = record.contract === 'v4' ? record : (record.translation ?? {})
+    const isServed = layout === 'v3' || isInRelease(releases, RELEASE)
+    return method === 'GET' && target.kind !== 'edge' && path !== '/security/user/authenticate' && isServed
   })
-}
-
-/** Whether the release of the simulated cluster, 4.5, lacks the read. */
-function isLater(record: Endpoint): boolean {
-  return record.contract === 'v4' && isAfterSimulated(record.releases?.since)
-}
-
-/** Whether that release lacks the parameter. */
-function isOfLaterRelease(param: Param | undefined): boolean {
-  return isAfterSimulated(param?.value?.releases?.since)
-}
-
-function isAfterSimulated(since = '4.0'): boolean {
-  const [major = 4, minor = 0] = since.split('.').map(Number)
-  return major > 4 || minor > 5
 }
 
 /** Nodes refuse rows of all agents if one of them has no database. */
@@ -219,7 +223,7 @@ const PAGES: readonly (readonly [string, Query])[] = [
 /** Returns the parameters of further reads, by what they show. */
 function variantsOf({ path, query }: Endpoint, target: string, row: Row): readonly (readonly [string, Query])[] {
   const names = Object.keys(query).filter((name) => {
-    if (isOfLaterRelease(query[name])) return false
+    if (!isInRelease(query[name]?.value?.releases, RELEASE)) return false
     const isSent = new RegExp(`[?&]${name}=`).test(target)
     return !isSent && !WITHOUT_EFFECT.has(name) && name !== 'limit' && name !== 'offset'
   })
