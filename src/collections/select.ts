@@ -78,7 +78,7 @@ export function nestRow(row: Row): Row {
 }
 
 /** Returns the path that a member of this flat row has in the nested row; undefined: the member stays flat. */
-export function nestedPath(name: string, row: Row): readonly [outer: string, inner: string] | undefined {
+function nestedPath(name: string, row: Row): readonly [outer: string, inner: string] | undefined {
   const [prefix, part] = splitName(name)
   const isNested = COUNTER_PREFIXES.has(prefix) ? hasSeveralCounters(prefix, row) : inventoryObjects.has(prefix)
   return part !== undefined && isNested ? [prefix, part] : undefined
