@@ -50,7 +50,7 @@ export async function buildFronts(base: FrontBase, parts: FrontParts): Promise<r
   const { cluster, kindOf } = parts
   const { callerRights } = parts.cache
   const { current, derive, initial } = settings
-  const { addressOf, isKnown } = addressOfRequests(
+  const addressOf = addressOfRequests(
     derive(({ listen }) => clientAddress(listen.trustedProxies)),
     (fields) => log.warn(fields, 'client address not readable: the client counts as the proxy'),
   )
@@ -70,7 +70,6 @@ export async function buildFronts(base: FrontBase, parts: FrontParts): Promise<r
     bodies,
     settings: current,
     clientAddress: addressOf,
-    isAddressKnown: isKnown,
     ...(callerRights && { refusalByRights: (caller, to) => callerRights.refusalOf(caller, rightsNeeded(to)) }),
     managerVersion: () => kindOf(cluster.view).clientVersion(cluster.view),
     plugins: parts.addPlugins,

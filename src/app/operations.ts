@@ -111,6 +111,7 @@ export function buildSignIn(
   { settings, log, countRequest }: Pick<Base, 'settings' | 'log' | 'countRequest'>,
   access: Access,
 ) {
+  const addressOf = addressOfRequests(settings.derive(({ listen }) => clientAddress(listen.trustedProxies)))
   let authenticator: OperatorAuthenticator | undefined
   const readAuthenticator = (): OperatorAuthenticator => {
     if (authenticator === undefined) throw new Error('the operations listener has no authentication yet')
@@ -128,7 +129,7 @@ export function buildSignIn(
         return caller
       }
     },
-    clientAddress: addressOfRequests(settings.derive(({ listen }) => clientAddress(listen.trustedProxies))).addressOf,
+    clientAddress: (request) => addressOf(request).address,
   }
   const usePages = (used: SignInPages): void => {
     pages = used

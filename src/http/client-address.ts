@@ -78,7 +78,7 @@ interface AddressedRequest {
   }
 }
 
-export type AddressOf = (request: AddressedRequest) => string
+export type AddressOf = (request: AddressedRequest) => FoundAddress
 
 /**
  * As `clientAddress`, for requests. `addressOf` returns the function for the settings in use. `warn` is called with a header
@@ -87,15 +87,12 @@ export type AddressOf = (request: AddressedRequest) => string
 export function addressOfRequests(
   addressOf: () => ClientAddress,
   warn: (fields: { readonly header: string; readonly proxy: string }) => void = () => undefined,
-) {
-  const addressOfRequest: AddressOf = ({ raw }) => {
-    const { address, unreadable } = addressOf()(raw.socket.remoteAddress ?? '', raw.headers)
-    if (unreadable !== undefined) warn({ header: unreadable, proxy: address })
-    return address
+): AddressOf {
+  return ({ raw }) => {
+    const found = addressOf()(raw.socket.remoteAddress ?? '', raw.headers)
+    if (found.unreadable !== undefined) warn({ header: found.unreadable, proxy: found.address })
+    return found
   }
-  const isKnown = ({ raw }: AddressedRequest) =>
-    addressOf()(raw.socket.remoteAddress ?? '', raw.headers).unreadable === undefined
-  return { addressOf: addressOfRequest, isKnown }
 }
 
 /** Returns the address of the other end of a connection in canonical form. */

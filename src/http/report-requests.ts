@@ -56,7 +56,7 @@ export function rejectionReporter(
   return (rejected) => {
     const { request, socket, error, nth = 1 } = rejected
     const peer = socket.remoteAddress ?? ''
-    const client = request === undefined ? (normalizeAddress(peer) ?? peer) : addressOf({ raw: request })
+    const client = request === undefined ? (normalizeAddress(peer) ?? peer) : addressOf({ raw: request }).address
     const message = error === undefined ? DISCONNECTED : COMPLETED
     observe(eventOfRejected(rejected, client, nth === 1 ? message : undefined))
   }

@@ -49,6 +49,8 @@ export class RequestState {
   readonly startedAt = performance.now()
   /** The address of the client behind trusted proxies, in canonical form. */
   readonly clientAddress: string
+  /** Whether that is the address of the client, not of a proxy. */
+  readonly isAddressKnown: boolean
   trace: Span | undefined
   /** Absent until the request is authenticated. */
   caller: Caller | undefined = undefined
@@ -67,7 +69,9 @@ export class RequestState {
   #stage: Span | undefined = undefined
 
   constructor(raw: IncomingMessage, { clientAddress, beginTrace }: RequestStart) {
-    this.clientAddress = clientAddress({ raw })
+    const { address, unreadable } = clientAddress({ raw })
+    this.clientAddress = address
+    this.isAddressKnown = unreadable === undefined
     this.trace = beginTrace?.({ id: this.id, raw })
   }
 

@@ -3,7 +3,7 @@
  * EdgeRequest, calls the pipeline and sends the response.
  */
 
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { EdgeError } from '../core/errors.ts'
 import { type Handler, NO_BODY } from '../core/request.ts'
 import { hasBody } from '../listener/framing.ts'
@@ -19,8 +19,6 @@ import { sendResponse } from './send-response.ts'
 export interface RouteOptions {
   readonly contract: HttpContract
   readonly handle: Handler
-  /** Whether the address of a client is its own. Absent: always. */
-  readonly isAddressKnown?: (request: FastifyRequest) => boolean
 }
 
 interface RouteParts extends RouteOptions {
@@ -28,10 +26,7 @@ interface RouteParts extends RouteOptions {
   readonly charge: Authenticator['charge']
 }
 
-export function registerRoutes(
-  app: FastifyInstance,
-  { contract, handle, isAddressKnown = () => true, hits, charge }: RouteParts,
-): void {
+export function registerRoutes(app: FastifyInstance, { contract, handle, hits, charge }: RouteParts): void {
   for (const endpoint of contract.catalogue) {
     app.route({
       method: methodsOf(endpoint),
@@ -46,11 +41,11 @@ export function registerRoutes(
       },
       handler: async (request, reply) => {
         const { edge, headers, id } = request
-        const { caller, clientAddress, trace } = edge
+        const { caller, clientAddress, isAddressKnown, trace } = edge
         // Admission has set the caller. Without a caller nothing is served.
         if (caller === undefined) throw new EdgeError(949)
         // An agent must not be registered with the address of a proxy.
-        const ownAddress = 'body' in endpoint && isAddressKnown(request) ? clientAddress : ''
+        const ownAddress = 'body' in endpoint && isAddressKnown ? clientAddress : ''
         const body = 'body' in endpoint ? contract.requestBody(endpoint, request, ownAddress) : NO_BODY
         const url = contract.validatedUrl(endpoint, request.params as Values, request.query as Values, edge.flags)
         edge.endStage()

@@ -26,7 +26,7 @@ t.test('an unexpected error is logged in full, and the client gets 949 without d
     log,
     bodies: new BodyBudget(() => ({ upload: 1024, timeout: 1000 })),
     settings,
-    clientAddress: () => '127.0.0.1',
+    clientAddress: () => ({ address: '127.0.0.1' }),
     managerVersion: () => undefined,
     authentication: async () => ({
       recall: () => undefined,

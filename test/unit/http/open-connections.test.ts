@@ -92,7 +92,7 @@ t.test('a refresh that begins after the response can use the request of the clie
 
 t.test('host names and addresses of clients follow a reload', async (t) => {
   let client = '192.0.2.1'
-  const server = await startServer(t, hit, { clientAddress: () => client })
+  const server = await startServer(t, hit, { clientAddress: () => ({ address: client }) })
   const connection = await warm(t, server)
   client = '192.0.2.2'
   await server.reload({ hosts: [] })

@@ -91,7 +91,7 @@ async function shown(server: TestServer, head: string) {
 
 t.test('a repeated hit and the pipeline give the same response to every header', { timeout: 120_000 }, async (t) => {
   const find = clientAddressBehind(['127.0.0.1', '10.0.0.0/8'])
-  const { addressOf: clientAddress } = addressOfRequests(() => find)
+  const clientAddress = addressOfRequests(() => find)
   // For requests that announce a body and send none.
   const timeouts = { headers: 5000, body: 300, write: 30_000, expect: 300, idle: 72_000 }
   const regular = await startServer(t, handle, { clientAddress }, { timeouts })

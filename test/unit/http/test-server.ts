@@ -159,7 +159,7 @@ export async function startServer(
     log,
     bodies: new BodyBudget(() => ({ upload: 1_000_000, timeout: listenerSettings.timeouts.body })),
     settings: currentSettings,
-    clientAddress: ({ raw }) => raw.socket.remoteAddress ?? '',
+    clientAddress: ({ raw }) => ({ address: raw.socket.remoteAddress ?? '' }),
     managerVersion: () => '3.11.5',
     authentication: (instance) => createAuthenticator(instance, access, rates ?? {}),
     ...settings,
