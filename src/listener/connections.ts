@@ -3,11 +3,12 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { EdgeError } from '../core/errors.ts'
 import { Connection, type ConnectionOptions } from './connection.ts'
+import type { Draining } from './drain.ts'
 import { type FramingLimits, type FramingRules, framingError, hasBody, isIgnoredUpgrade, pathOf } from './framing.ts'
 import { answerHalfClosed, continueAfterDrain } from './node-internals.ts'
 import {
@@ -41,10 +42,7 @@ interface AttachOptions {
   /** Receives each request that is not rejected. */
   readonly handle: RequestListener
   /** Receives the requests that arrive while the server drains. */
-  readonly drain: {
-    readonly isRunning: boolean
-    handle(request: IncomingMessage, response: ServerResponse, handle: RequestListener): void
-  }
+  readonly drain: Draining
   readonly onReject: ((rejected: RejectedRequest) => void) | undefined
   readonly rejectionForm: RejectionForm | undefined
 }

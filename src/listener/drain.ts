@@ -2,7 +2,7 @@
  * Graceful shutdown without a connection reset and without a 503. Fastify's own close waits for idle connections,
  * answers 503 or resets, so the servers are drained here first.
  */
-import type { RequestListener, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { Server as NetServer } from 'node:net'
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import type { Connection } from './connection.ts'
@@ -43,7 +43,7 @@ export class Draining {
   }
 
   /** Calls the handler of a request that arrives during the drain. Its response closes its connection. */
-  handle(...[request, response, handle]: [...Parameters<RequestListener>, RequestListener]): void {
+  handle(request: IncomingMessage, response: ServerResponse, handle: RequestListener): void {
     closeAfter(response)
     if (this.#paused) this.#paused.push(() => handle(request, response))
     else handle(request, response)

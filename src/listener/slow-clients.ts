@@ -4,7 +4,7 @@
  * request is rejected only when everything that has arrived was read.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import type { Connection } from './connection.ts'
 
 export interface Timeouts {
   /** Until all headers are received. */
@@ -17,16 +17,6 @@ export interface Timeouts {
   readonly expect: number
   /** Between two requests. */
   readonly idle: number
-}
-
-/** What the checks need of a connection (`connections.ts`). */
-interface Connection {
-  readonly socket: Socket
-  readonly isBusy: boolean
-  /** Requests whose headers were received. */
-  readonly requests: number
-  /** The last request, while its body is being received. */
-  readonly incomplete: IncomingMessage | undefined
 }
 
 /** Calls `reject` unless the request that is being received arrives now. It has no other timeout from here on. */
