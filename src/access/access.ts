@@ -12,8 +12,6 @@ import type { ExternalIssuerSettings } from './token-issuers.ts'
 import type { VerifyOwnSignature } from './tokens.ts'
 
 export interface AccessOptions {
-  /** Sent to clients that must log in; printable ASCII without quotes. */
-  readonly realm: string
   /**
    * `file`: an htpasswd file. `verify`: mode passthrough – the manager verifies the credentials, which are forwarded
    * with each request. All callers have the role of `PassthroughUsers`, those that `roles` names have further ones. Tokens
@@ -29,8 +27,6 @@ export interface AccessOptions {
     readonly lifetime: () => number
     /** A folder of `<kid>.pem`. Absent: this replica creates a key for itself. */
     readonly keys?: string
-    readonly issuer: string
-    readonly audience: string
     readonly issuers: readonly ExternalIssuerSettings[]
   }
   readonly limits: {
@@ -86,7 +82,6 @@ interface NextAccess {
 }
 
 export interface Access {
-  readonly realm: string
   readonly acceptsTokens: boolean
   /** Checks name and password from a normalised address. Rejects only if the manager is unreachable (passthrough). */
   authenticatePassword(address: string, pair: NameAndPassword): Promise<AuthResult>

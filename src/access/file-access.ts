@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
-import { externalUserName, type Revocations, requireStored, SESSION_REVOCATIONS } from '../core/access.ts'
+import { EDGE_NAME, externalUserName, type Revocations, requireStored, SESSION_REVOCATIONS } from '../core/access.ts'
 import type { Log } from '../core/events.ts'
 import type { Caller } from '../core/request.ts'
 import { CLOCK_TOLERANCE_S, type Clock, systemClock } from '../core/timing.ts'
@@ -39,7 +39,7 @@ interface Parts {
 export async function createFileAccess(options: AccessOptions, file: string, roles: Roles): Promise<Access> {
   const { clock = systemClock, log, tokens } = options
   const { revocations = createRevocationList(clock) } = options
-  const external = createExternalIssuers(tokens.issuers, { ownName: tokens.issuer, clock, log })
+  const external = createExternalIssuers(tokens.issuers, { clock, log })
   const keys =
     tokens.keys === undefined
       ? createEphemeralKeys(log)
@@ -55,9 +55,8 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
     limits: { concurrency: MAX_CONCURRENT_HASHES, maxQueued: MAX_QUEUED_HASHES },
   })
   logins = passwords
-  const issuers = { get: (name: string) => (name === tokens.issuer ? own : external.get(name)) }
+  const issuers = { get: (name: string) => (name === EDGE_NAME ? own : external.get(name)) }
   return {
-    realm: options.realm,
     acceptsTokens: true,
     sessions: {
       texts: createSignedTexts(keys, clock),
@@ -70,7 +69,7 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
     },
     rolesOf: ({ name, token, session }) => {
       if (session !== undefined) return session.roles
-      return token === undefined || token.issuer === tokens.issuer ? roles.rolesOfUser(name) : undefined
+      return token === undefined || token.issuer === EDGE_NAME ? roles.rolesOfUser(name) : undefined
     },
     authenticatePassword: (address, pair) => authenticatePassword(parts, passwords, { address, pair }),
     authenticateToken: async (token, verifyOwn) =>

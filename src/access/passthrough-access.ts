@@ -30,7 +30,6 @@ export function createPassthroughAccess(
     limits: checks,
   })
   return {
-    realm: options.realm,
     acceptsTokens: false,
     permissionsOf,
     async authenticatePassword(address, pair) {

@@ -3,7 +3,7 @@
 import { hash, randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { compactVerify, SignJWT } from 'jose'
-import type { Revocations, TokenAlgorithm } from '../core/access.ts'
+import { EDGE_NAME, type Revocations, type TokenAlgorithm } from '../core/access.ts'
 import type { Clock } from '../core/timing.ts'
 import { type JsonObject, ownField } from '../core/values.ts'
 import { createKeySetFetcher, IssuerKeys, type IssuerKeysOptions } from './issuer-keys.ts'
@@ -14,7 +14,7 @@ import type { ClaimRules, TokenIssuer } from './tokens.ts'
 
 export type OwnIssuer = ReturnType<typeof createOwnIssuer>
 
-interface OwnIssuerOptions extends Pick<ClaimRules, 'issuer' | 'audience'> {
+interface OwnIssuerOptions {
   /** Seconds. */
   readonly lifetime: () => number
   readonly keys: KeyRing
@@ -29,11 +29,11 @@ interface OwnIssuerOptions extends Pick<ClaimRules, 'issuer' | 'audience'> {
 const OWN_JTI_PATTERN = /^(\d{13})\.[0-9a-f-]{36}$/
 
 export function createOwnIssuer(options: OwnIssuerOptions) {
-  const { keys, revocations, clock, issuer, audience } = options
+  const { keys, revocations, clock } = options
   const tokens: TokenIssuer = {
     rules: {
-      issuer,
-      audience,
+      issuer: EDGE_NAME,
+      audience: EDGE_NAME,
       jti: 'required',
       // Read for each token: the setting may change.
       get lifetime() {
@@ -57,9 +57,9 @@ export function createOwnIssuer(options: OwnIssuerOptions) {
     ...tokens,
     /** Resolves to a new token for the user, which is newer than every revocation of the user's tokens. */
     async issue(name: string): Promise<string> {
-      const issuedAt = Math.max(clock.wall(), (await revocations.revokedUpTo(issuer, name)) + 1)
+      const issuedAt = Math.max(clock.wall(), (await revocations.revokedUpTo(EDGE_NAME, name)) + 1)
       const iat = Math.floor(issuedAt / 1000)
-      const claims = { iss: issuer, aud: audience, sub: name, iat, exp: iat + options.lifetime() }
+      const claims = { iss: EDGE_NAME, aud: EDGE_NAME, sub: name, iat, exp: iat + options.lifetime() }
       const { kid, key } = keys.signingKey()
       const token = new SignJWT({ ...claims, jti: `${issuedAt}.${randomUUID()}` })
       return token.setProtectedHeader({ alg: OWN_TOKEN_ALGORITHM, typ: 'JWT', kid }).sign(key)
@@ -110,10 +110,10 @@ function createExternalIssuer(
 
 export type ExternalIssuers = ReturnType<typeof createExternalIssuers>
 
-/** `ownName`: the `iss` of the edge's own tokens. Throws an `Error` for the operator if a setting is invalid. */
+/** Throws an `Error` for the operator if a setting is invalid. */
 export function createExternalIssuers(
   initial: readonly ExternalIssuerSettings[],
-  { ownName, ...parts }: Pick<IssuerKeysOptions, 'clock' | 'log'> & { readonly ownName: string },
+  parts: Pick<IssuerKeysOptions, 'clock' | 'log'>,
 ) {
   let current: ReadonlyMap<string, { readonly settings: ExternalIssuerSettings; readonly issuer: ExternalIssuer }> =
     new Map()
@@ -122,7 +122,7 @@ export function createExternalIssuers(
    * An issuer whose settings are unchanged stays the same object, with its keys.
    */
   const prepare = (next: readonly ExternalIssuerSettings[]): (() => void) => {
-    checkIssuers(next, ownName)
+    checkIssuers(next)
     const entries = next.map((settings) => {
       const known = current.get(settings.issuer)
       if (known !== undefined && isDeepStrictEqual(known.settings, settings)) return known
@@ -137,8 +137,8 @@ export function createExternalIssuers(
   return { prepare, get: (name: string) => current.get(name)?.issuer }
 }
 
-function checkIssuers(issuers: readonly ExternalIssuerSettings[], ownName: string): void {
-  const names = [ownName, ...issuers.map(({ issuer }) => issuer)]
+function checkIssuers(issuers: readonly ExternalIssuerSettings[]): void {
+  const names = [EDGE_NAME, ...issuers.map(({ issuer }) => issuer)]
   const duplicate = names.find((name, index) => names.indexOf(name) < index)
   if (duplicate !== undefined) throw new Error(`access.tokens.issuers: ${duplicate} is listed twice`)
 }

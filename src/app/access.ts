@@ -14,9 +14,6 @@ import type { Base } from './base.ts'
 import { toLog } from './log.ts'
 import { checkFailure } from './manager-tokens.ts'
 
-/** The name of the edge for clients that must log in, and in its own tokens. */
-export const identity = { realm: 'manager-edge', issuer: 'manager-edge', audience: 'manager-edge' } as const
-
 const SECOND_MS = 1000
 /**
  * Logins at nodes of the v4 layout. The upstream room sends up to four at a time, and those with a priority wait before it. Release
@@ -37,7 +34,6 @@ export async function buildAccess(
 ): Promise<Access> {
   const { access, cluster: nodes } = initial
   const built = await createAccess({
-    realm: identity.realm,
     users:
       nodes.credentials.mode === 'passthrough'
         ? {
@@ -57,8 +53,6 @@ export async function buildAccess(
       // The configuration is in milliseconds, tokens are in seconds.
       lifetime: derive((config) => config.access.tokens.lifetime / SECOND_MS),
       ...(access.tokens.keys !== undefined && { keys: access.tokens.keys }),
-      issuer: identity.issuer,
-      audience: identity.audience,
       issuers: issuersOf(initial),
     },
     limits: { failedLogins: derive((config) => config.access.limits.failedLogins) },

@@ -134,10 +134,9 @@ export function buildSignIn(
   const usePages = (used: SignInPages): void => {
     pages = used
   }
-  const { sessions, realm } = access
+  const { sessions } = access
   const view: SessionsView | undefined = sessions && {
     ...sessions,
-    realm,
     settings: settings.derive((config) => {
       const issuer = issuerSettings(config)
       return { lifetime: config.operations.signIn.lifetime, ...(issuer && { issuer }) }

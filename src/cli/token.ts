@@ -3,7 +3,6 @@ import { mkdir } from 'node:fs/promises'
 import { createAccess } from '../access/index.ts'
 import { createKeyFile } from '../access/signing-keys.ts'
 import { watchUsers } from '../access/users-file.ts'
-import { identity } from '../app/access.ts'
 import { CommandError, loadCommandConfig, print, printError } from './terminal.ts'
 
 /** Creates the folder if it is missing, readable for this user only. */
@@ -25,15 +24,12 @@ export async function issueToken(user: string, { config: file }: { config?: stri
   if (!(await hasUser(users, user))) throw new CommandError(`${users} has no user ${user}; "user add" adds one`)
   const lifetime = tokens.lifetime / 1000
   const own = await createAccess({
-    realm: identity.realm,
     users: { file: users },
     roles: {},
     customRoles: {},
     tokens: {
       lifetime: () => lifetime,
       keys: tokens.keys,
-      issuer: identity.issuer,
-      audience: identity.audience,
       issuers: [],
     },
     limits: { failedLogins: () => access.limits.failedLogins },

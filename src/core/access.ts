@@ -9,6 +9,9 @@ import { EdgeError } from './errors.ts'
 import roles from './roles.json' with { type: 'json' }
 import type { JsonObject } from './values.ts'
 
+/** The name of the edge: the realm of its challenges, and issuer and audience of its own tokens. */
+export const EDGE_NAME = 'manager-edge'
+
 /**
  * The roles that exist without any setting.
  * - `reader` reads everything except secrets and the operations listener.

@@ -8,6 +8,7 @@ import fastifyJwt from '@fastify/jwt'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access, AuthFailure, AuthResult } from '../access/access.ts'
 import { OWN_TOKEN_ALGORITHM } from '../access/signed-texts.ts'
+import { EDGE_NAME } from '../core/access.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { Caller } from '../core/request.ts'
 import { CLOCK_TOLERANCE_S } from '../core/timing.ts'
@@ -113,10 +114,10 @@ export function refusal(access: Access, failure: AuthFailure): EdgeError {
 }
 
 /** Both schemes in one field (RFC 9110 section 11.6.1). Basic comes first: older clients read the first scheme only. */
-function challenge({ realm, acceptsTokens }: Access, reason: 'wrong' | 'invalid'): string {
-  const basic = `Basic realm="${realm}", charset="UTF-8"`
+function challenge({ acceptsTokens }: Access, reason: 'wrong' | 'invalid'): string {
+  const basic = `Basic realm="${EDGE_NAME}", charset="UTF-8"`
   if (!acceptsTokens) return basic
-  return `${basic}, Bearer ${reason === 'invalid' ? 'error="invalid_token", ' : ''}realm="${realm}"`
+  return `${basic}, Bearer ${reason === 'invalid' ? 'error="invalid_token", ' : ''}realm="${EDGE_NAME}"`
 }
 
 /** RFC 9110 section 10.2.3: whole seconds, at least one. */

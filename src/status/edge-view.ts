@@ -79,7 +79,6 @@ interface SessionSettings {
 
 /** What the edge has for sessions of operators: a plugin starts, finds and ends them. */
 export interface SessionsView extends SessionParts {
-  readonly realm: string
   /** Read for each request: a reload may change them. */
   settings(): SessionSettings
   /** Resolves if the password is right. Rejects with 901, 903 or 904. */

@@ -10,7 +10,7 @@ async function start(t: Test) {
   const keys = await folder(t)
   const file = await createKeyFile(keys)
   const edge = await startEdge(t, {
-    tokens: { lifetime: () => 900, keys, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
+    tokens: { lifetime: () => 900, keys, issuers: [] },
   })
   const key = createPrivateKey(await readFile(file, 'utf8'))
   const header = { alg: 'EdDSA', typ: 'JWT', kid: basename(file, '.pem') }

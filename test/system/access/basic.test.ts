@@ -35,7 +35,7 @@ t.test('malformed credentials are refused like unknown ones, without a bcrypt ha
     t.equal(reply.status, 401, name)
     t.match(
       reply.headers['www-authenticate'],
-      /^Basic realm="Manager Edge", charset="UTF-8", Bearer realm="Manager Edge"$/,
+      /^Basic realm="manager-edge", charset="UTF-8", Bearer realm="manager-edge"$/,
     )
   }
   t.equal(edge.logged.filter((line) => line.includes('login refused')).length, 1, 'only the long one was looked up')
@@ -98,7 +98,7 @@ t.test('in mode passthrough, the manager verifies credentials once a minute, and
   t.same(asked, ['carol'])
   const wrong = await edge.ask([basic('carol', 'guess')])
   t.equal(wrong.status, 401)
-  t.equal(wrong.headers['www-authenticate'], 'Basic realm="Manager Edge", charset="UTF-8"')
+  t.equal(wrong.headers['www-authenticate'], 'Basic realm="manager-edge", charset="UTF-8"')
   t.equal((await edge.ask(['Authorization: Bearer a.b.c'])).status, 401)
   t.equal((await edge.ask([basic('carol', 'right')], 'POST /security/user/authenticate')).status, 403)
   for (let turn = 0; turn < 9; turn++) t.equal((await edge.ask([basic('down', 'x')])).status, 500, 'not a failed login')

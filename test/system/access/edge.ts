@@ -72,11 +72,10 @@ export async function startEdge(
   const users = settings.users !== undefined && 'file' in settings.users ? settings.users.file : await usersFile(t)
   const logged: string[] = []
   const access = await createAccess({
-    realm: 'Manager Edge',
     users: { file: users },
     roles: { alice: ['administrator'], bob: ['reader'] },
     customRoles: {},
-    tokens: { lifetime: () => 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
+    tokens: { lifetime: () => 900, issuers: [] },
     limits: { failedLogins: () => 5 },
     log: (level, message, facts) => logged.push(JSON.stringify({ level, message, ...facts })),
     ...settings,

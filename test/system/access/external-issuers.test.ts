@@ -36,8 +36,6 @@ async function start(t: Test, keys: object[] | undefined, settings: Partial<Exte
   const edge = await startEdge(t, {
     tokens: {
       lifetime: () => 900,
-      issuer: 'manager-edge',
-      audience: 'manager-edge',
       issuers: [{ issuer, audience: 'manager', jwks: provider.jwks, ...issuerDefaults, ...settings }],
     },
     clock: { wall: () => Date.now(), elapsed: () => time.elapsed },

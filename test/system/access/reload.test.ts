@@ -7,7 +7,7 @@ import { putUser, removeUser } from '../../../src/access/users-file.ts'
 import { eventually } from '../../support/eventually.ts'
 import { basic, bearer, folder, passwords, startEdge, tokenOf, usersFile } from './edge.ts'
 
-const own = { lifetime: () => 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] }
+const own = { lifetime: () => 900, issuers: [] }
 
 t.test('a removed user is refused, with password and token, in every parallel request', async (t) => {
   const edge = await startEdge(t)

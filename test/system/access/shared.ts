@@ -23,7 +23,7 @@ export async function replicas(t: Test, { failures = 5 } = {}): Promise<Replicas
   const users = await usersFile(t)
   const keys = await folder(t)
   await createKeyFile(keys, () => new Date('2026-01-01'))
-  const tokens = { lifetime: () => 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [], keys }
+  const tokens = { lifetime: () => 900, issuers: [], keys }
   const failedLogins = () => failures
   return {
     redis,

@@ -14,7 +14,7 @@ t.test('the tokens of 10,000 users in turn are verified once', async (t) => {
   }
   const app = Fastify()
   t.teardown(() => app.close())
-  const access = { realm: 'edge', acceptsTokens: true, authenticateToken }
+  const access = { acceptsTokens: true, authenticateToken }
   const { authenticate } = await createAuthenticator(app, access as Partial<Access> as Access, {})
   app.get('/', (request, reply) => authenticate(request, reply, '::1', false))
   let accepted = 0

@@ -11,11 +11,10 @@ const perMinute = (max: number): RateLimit => ({ max: () => max, windowMs: 60_00
 /** A server whose pipeline answers from the cache, or charges the request if `isMiss`. */
 async function start(t: Test, limits: RateLimits, isRepeated: boolean) {
   const access = await createAccess({
-    realm: 'Manager Edge',
     users: { verify: async () => true, role: 'administrator' },
     roles: {},
     customRoles: {},
-    tokens: { lifetime: () => 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
+    tokens: { lifetime: () => 900, issuers: [] },
     limits: { failedLogins: () => 100 },
     log: () => undefined,
   })

@@ -40,11 +40,10 @@ t.test('repeated hits never mix up callers, and are logged as other responses ar
 
 t.test('in mode passthrough a hit is repeated for each user whose password was verified', async (t) => {
   const access = await createAccess({
-    realm: 'Manager Edge',
     users: { verify: async (name, password) => password === `${name}:ü`, role: 'administrator' },
     roles: {},
     customRoles: {},
-    tokens: { lifetime: () => 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
+    tokens: { lifetime: () => 900, issuers: [] },
     limits: { failedLogins: () => 100 },
     log: () => undefined,
   })

@@ -50,11 +50,10 @@ async function start(t: Test, contract: Contract, mode: Mode) {
   for (const name of ['alice', 'bob']) await putUser(users, name, `${name}-pw`, 4)
   const verify = async (name: string, password: string) => password === `${name}-pw`
   const own = await createAccess({
-    realm: 'Manager Edge',
     users: mode === 'service' ? { file: users } : { verify, role: 'administrator' },
     roles: { alice: ['administrator'], bob: ['reader'] },
     customRoles: {},
-    tokens: { lifetime: () => 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
+    tokens: { lifetime: () => 900, issuers: [] },
     limits: { failedLogins: () => 100_000 },
     log: () => undefined,
   })

@@ -119,11 +119,10 @@ export async function startServer(
   const log = pino({ base: null }, { write: (line: string) => void logLines.push(line) })
   const { rates, ...listenerOptions } = listening
   const access = await createAccess({
-    realm: 'Manager Edge',
     users: { file: users },
     roles: { alice: ['administrator'], bob: ['reader'] },
     customRoles: {},
-    tokens: { lifetime: () => 900, issuer: 'manager-edge', audience: 'manager-edge', issuers: [] },
+    tokens: { lifetime: () => 900, issuers: [] },
     limits: { failedLogins: () => 100_000 },
     log: () => undefined,
   })

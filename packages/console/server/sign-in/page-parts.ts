@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { acceptsPage, READ_PERMISSION } from '../../../../src/admin/sign-in.ts'
-import { allows } from '../../../../src/core/access.ts'
+import { allows, EDGE_NAME } from '../../../../src/core/access.ts'
 import type { EdgeError } from '../../../../src/core/errors.ts'
 import type { Caller } from '../../../../src/core/request.ts'
 import { ownText } from '../../../../src/core/values.ts'
@@ -176,9 +176,9 @@ export type SessionPorts = ReturnType<typeof createSessionPorts>
 /** What sign-ins need: of the edge, the sessions, and the outside issuer, which a reload may change. */
 export function createSessionPorts(edge: SessionsView) {
   let issuer: Issuer | undefined
-  const { realm, log, authenticate, countAddress } = edge
+  const { log, authenticate, countAddress } = edge
   return {
-    ...{ realm, log, authenticate, countAddress },
+    ...{ log, authenticate, countAddress },
     ...createSessions(edge),
     ...createSignIns(edge),
     issuer: (): Issuer | undefined => {
@@ -192,7 +192,7 @@ export function createSessionPorts(edge: SessionsView) {
 /** `ports`: absent in mode passthrough, in which browsers ask for name and password themselves. */
 export function createSignInPages(ports: SessionPorts | undefined, rolesOf: RolesOf): SignInPages {
   return {
-    ...(ports && { challenge: `Bearer realm="${ports.realm}"` }),
+    ...(ports && { challenge: `Bearer realm="${EDGE_NAME}"` }),
     // A session takes precedence over a password that the browser remembers: the user has signed in on purpose.
     findCaller: (request) => {
       const text = readCookie(request, SESSION_COOKIE)
