@@ -1,5 +1,5 @@
 /** Access with tokens of the manager, for the v4 contract. */
-import { EdgeError } from '../core/errors.ts'
+import { EdgeError, retryAfter } from '../core/errors.ts'
 import { systemClock } from '../core/timing.ts'
 import { type JsonObject, ownField } from '../core/values.ts'
 import type { Acceptance } from './accepted-tokens.ts'
@@ -63,10 +63,7 @@ export function createManagerTokenAccess(access: Access, ports: ManagerTokenPort
 function countFailures(attempts: LoginAttempts, address: string, name: string): LimitRefusals {
   return async (ask) => {
     const decision = await attempts.count(address, name)
-    if (!decision.allowed) {
-      const seconds = Math.max(1, Math.ceil(decision.retryAfterMs / 1000))
-      throw new EdgeError(904, '', { headers: { 'retry-after': `${seconds}` } })
-    }
+    if (!decision.allowed) throw new EdgeError(904, '', { headers: retryAfter(decision.retryAfterMs) })
     try {
       const isAccepted = await ask()
       if (isAccepted) await attempts.succeed(address, name)

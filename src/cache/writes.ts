@@ -8,7 +8,7 @@ import type { Tag } from '../contracts/endpoint.ts'
 import { Cancellation } from '../core/cancellation.ts'
 import { dataOf, errorNumberOf } from '../core/envelope.ts'
 import { isOutcomeUnknown, isPartlyDone, isUnfinished } from '../core/error-meanings.ts'
-import { EdgeError } from '../core/errors.ts'
+import { EdgeError, retryAfter } from '../core/errors.ts'
 import type { EdgeWrite, Handler, Stage } from '../core/request.ts'
 import type { EdgeResponse } from '../core/response.ts'
 import { timeLimitOf } from '../core/timing.ts'
@@ -43,10 +43,7 @@ export function invalidate(ports: InvalidatePorts): Stage<EdgeWrite> {
     const detached = { ...request, client: { signal: new Cancellation(), ...(presence && { presence }) } }
     if (endpoint.invalidates.length === 0) return next(detached)
     const outageFor = ports.outageFor?.()
-    if (outageFor !== undefined) {
-      const seconds = Math.max(1, Math.ceil(outageFor / 1000))
-      throw new EdgeError(920, ' (no node answers)', { headers: { 'retry-after': `${seconds}` } })
-    }
+    if (outageFor !== undefined) throw new EdgeError(920, ' (no node answers)', { headers: retryAfter(outageFor) })
     const tags = invalidatedTags(endpoint, request, ports.nodes()[0]?.name ?? '')
     const limit = timeLimitOf(request, ports.limits())
     const deadline = ports.clock() + limit

@@ -39,6 +39,11 @@ export class EdgeError extends Error {
   }
 }
 
+/** Returns `Retry-After` (RFC 9110 section 10.2.3): whole seconds, at least one. */
+export function retryAfter(milliseconds: number): { readonly 'retry-after': string } {
+  return { 'retry-after': String(Math.max(1, Math.ceil(milliseconds / 1000))) }
+}
+
 /** What the v4 contract says of an error. `number`: its member `error`. */
 export interface ProblemText {
   readonly title: string

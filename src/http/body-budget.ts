@@ -3,7 +3,7 @@
  * last byte would fill the memory together. Each user has half of the budget, so that one cannot keep the others from writing.
  */
 import type { ServerResponse } from 'node:http'
-import { EdgeError } from '../core/errors.ts'
+import { EdgeError, retryAfter } from '../core/errors.ts'
 
 /** The budget of all users, and of one, in bodies of the greatest permitted size. */
 const GREATEST_BODIES = 8
@@ -69,7 +69,7 @@ export class BodyBudget {
   /** The oldest body, of this user or of all, is complete or rejected at its timeout, at the latest. */
   #exceeded(user?: string): EdgeError {
     const oldest = [...this.#open.values()].find((body) => user === undefined || body.user === user)
-    const seconds = Math.ceil(((oldest?.since ?? 0) + this.#limits().timeout - performance.now()) / 1000)
-    return new EdgeError(946, '', { headers: { 'retry-after': String(Math.max(1, seconds)) } })
+    const left = (oldest?.since ?? 0) + this.#limits().timeout - performance.now()
+    return new EdgeError(946, '', { headers: retryAfter(left) })
   }
 }

@@ -9,7 +9,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access, AuthFailure, AuthResult } from '../access/access.ts'
 import { OWN_TOKEN_ALGORITHM } from '../access/signed-texts.ts'
 import { EDGE_NAME } from '../core/access.ts'
-import { EdgeError } from '../core/errors.ts'
+import { EdgeError, retryAfter } from '../core/errors.ts'
 import type { Caller } from '../core/request.ts'
 import { CLOCK_TOLERANCE_S } from '../core/timing.ts'
 import { ownText, parseBasic } from '../core/values.ts'
@@ -118,9 +118,4 @@ function challenge({ acceptsTokens }: Access, reason: 'wrong' | 'invalid'): stri
   const basic = `Basic realm="${EDGE_NAME}", charset="UTF-8"`
   if (!acceptsTokens) return basic
   return `${basic}, Bearer ${reason === 'invalid' ? 'error="invalid_token", ' : ''}realm="${EDGE_NAME}"`
-}
-
-/** RFC 9110 section 10.2.3: whole seconds, at least one. */
-function retryAfter(milliseconds: number): Record<string, string> {
-  return { 'retry-after': String(Math.max(1, Math.ceil(milliseconds / 1000))) }
 }

@@ -10,7 +10,7 @@
  */
 import fastifyRateLimit, { type FastifyRateLimitStoreCtor, normalizeIP } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { EdgeError } from '../core/errors.ts'
+import { EdgeError, retryAfter } from '../core/errors.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
 import { ownText } from '../core/values.ts'
@@ -122,13 +122,13 @@ function createRateLimiter(
 
 /** `ends`: milliseconds until the window ends. */
 function tooManyRequests(max: number, ends: number): EdgeError {
-  const seconds = String(Math.max(1, Math.ceil(ends / 1000)))
+  const wait = retryAfter(ends)
   return new EdgeError(903, '', {
     headers: {
-      'retry-after': seconds,
+      ...wait,
       'ratelimit-limit': String(max),
       'ratelimit-remaining': '0',
-      'ratelimit-reset': seconds,
+      'ratelimit-reset': wait['retry-after'],
     },
   })
 }
