@@ -185,8 +185,7 @@ function wrongRoute(methods: readonly string[], endpoint?: Endpoint, release?: s
 }
 
 function knownOf(release: string | undefined) {
-  const minor = minorOf(release)
-  return { release, minor, facts: factsOf(minor) }
+  return { release, facts: factsOf(minorOf(release)) }
 }
 
 function experimentalDisabled(): EdgeError {
