@@ -12,6 +12,8 @@ export interface ErrorDefinition {
   readonly message: string
   /** What the client or the operator can do. For documents and commands; not part of the response. */
   readonly remedy: string
+  /** Which operations have this error, for documents. Absent: those that call a node if the status is 5xx, else all. */
+  readonly of?: string
 }
 
 /** The keys of a JSON file are texts, and codes are numbers. */

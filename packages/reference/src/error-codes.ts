@@ -7,7 +7,7 @@
 import type { Endpoint } from '../../../src/contracts/endpoint.ts'
 import { kinds } from '../../../src/contracts/schemas/kinds.ts'
 import { describedBody } from '../../../src/core/endpoint-names.ts'
-import { errorTable } from '../../../src/core/errors.ts'
+import { type ErrorDefinition, errorTable } from '../../../src/core/errors.ts'
 import managerErrors from './manager-errors.json' with { type: 'json' }
 import { errorCodesOf } from './parameters.ts'
 
@@ -17,15 +17,14 @@ export const allCodes: readonly number[] = ascending([
   ...Object.keys(managerErrors.meanings).map(Number),
 ])
 
-const statusOf: Readonly<Record<number, { readonly status: number }>> = errorTable
+const edgeErrors = Object.entries<ErrorDefinition>(errorTable).map(([code, error]) => ({
+  code: Number(code),
+  ...error,
+}))
 
-/** Errors of the sign-in to the console, which is not part of this API. */
-const OF_CONSOLE = [912, 913]
-
+/** Returns the errors of the edge with such a status, without those of the console and of drains. */
 export function edgeCodes(matches: (status: number) => boolean): readonly number[] {
-  return Object.keys(errorTable)
-    .map(Number)
-    .filter((code) => !OF_CONSOLE.includes(code) && matches(statusOf[code]?.status ?? 0))
+  return edgeErrors.filter(({ of, status }) => of !== 'console' && matches(status)).map(({ code }) => code)
 }
 
 /** Returns the codes with which the edge refuses the parameters or the body of this operation (HTTP 400). */
@@ -55,24 +54,28 @@ export function managerCodes({ method, path, target, params, query }: Endpoint):
   return ascending(names.flatMap((name) => byParameter[name] ?? []))
 }
 
-const FAULTS_OF_CALLS = [911, 920, 921, 922, 924, 925, 926, 927, 931, 937, 938, 949]
-const FAULTS_OF_WRITES = [923, 928, 930, 936, 939, 942, 943, 946]
-const FAULTS_OF_JOINED_WRITES = [932, 933]
+/** Whether an operation has the errors with this `of` in src/core/errors.json. */
+const hasErrorsOf: Readonly<Record<string, (endpoint: Endpoint) => boolean>> = {
+  all: () => true,
+  call: ({ target }) => target.kind !== 'edge',
+  write: ({ target, method }) => target.kind !== 'edge' && method !== 'GET',
+  auditedWrite: ({ method }) => method !== 'GET',
+  lockedWrite: (endpoint) => 'writeLock' in endpoint,
+  joinedRead: ({ target, method }) => isJoined(target) && method === 'GET',
+  joinedWrite: ({ target, method }) => isJoined(target) && method !== 'GET',
+  logOut: ({ target }) => target.kind === 'edge' && target.operation === 'revokeTokens',
+  // The console and the operations listener are not part of this API.
+  console: () => false,
+}
+
+function isJoined({ kind }: Endpoint['target']): boolean {
+  return kind === 'everyNode' || kind === 'agentOwners'
+}
 
 /** Returns the codes of HTTP 5xx. */
 export function failureCodes(endpoint: Endpoint): readonly number[] {
-  const { target, method } = endpoint
-  const isWrite = method !== 'GET'
-  if (target.kind === 'edge' && target.operation === 'revokeTokens') return [911, 936, 944, 949]
-  if (target.kind === 'edge') return isWrite ? [911, 936, 949] : [911, 949]
-  const isJoined = target.kind === 'everyNode' || target.kind === 'agentOwners'
-  return ascending([
-    ...FAULTS_OF_CALLS,
-    ...(isJoined && !isWrite ? [935] : []),
-    ...(isWrite ? FAULTS_OF_WRITES : []),
-    ...(isWrite && isJoined ? FAULTS_OF_JOINED_WRITES : []),
-    ...('writeLock' in endpoint ? [934] : []),
-  ])
+  const failures = edgeErrors.filter(({ status, of = 'call' }) => status >= 500 && hasErrorsOf[of]?.(endpoint))
+  return failures.map(({ code }) => code)
 }
 
 /** Returns the codes of an operation by HTTP status, for programs. Those of 401, 403, 429 and other 4xx are the same for all. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { catalogue } from '../../../src/contracts/index.ts'
 import { kinds } from '../../../src/contracts/schemas/kinds.ts'
-import { errorTable } from '../../../src/core/errors.ts'
+import { type ErrorDefinition, errorTable } from '../../../src/core/errors.ts'
 import { recordOf } from '../../../test/contract/record-of.ts'
 import { faultsOf } from '../../../test/contract/responses/validator.ts'
 import { OPERATION_IDS, operationIds, withNewOperations } from '../../../test/support/documents/operation-ids.ts'
@@ -112,6 +112,14 @@ t.test('each operation lists the codes of its errors', async (t) => {
   t.ok(insert['400']?.includes(615), 'a bad character in the key')
   t.ok(insert['5XX']?.includes(934), 'another write in progress')
   t.notOk(Object.hasOwn(document.paths['/cache']?.get?.['x-error-codes'] as object, '200'))
+})
+
+t.test('each failure of the edge is listed by an operation, but those of the console and of drains', async (t) => {
+  const codesOf = ({ 'x-error-codes': codes }: Operation) => (codes as Record<string, number[]>)['5XX'] ?? []
+  const listed = [...new Set(operations.flatMap(codesOf))]
+  const failures = Object.entries<ErrorDefinition>(errorTable).filter(([, { status }]) => status >= 500)
+  const codes = failures.map(([code]) => Number(code))
+  t.strictSame([...listed, 913, 941].sort(), codes)
 })
 
 t.test('the data files name codes that have a meaning, and endpoints and parameters that exist', async (t) => {
