@@ -71,7 +71,7 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
   const hits = new PreparedHits(options)
   const app = createApp(options, hits)
   handleErrors(app, contract, options.log)
-  await allowOrigins(app, options)
+  if (await allowOrigins(app, options)) hits.switchOff()
   beginRequests(app, options)
   const authenticator = await options.authentication(app)
   hits.recogniseBy(authenticator)
@@ -102,14 +102,18 @@ export async function createHttp(options: HttpOptions): Promise<Http> {
   return { app, forgetUrls: () => hits.clear() }
 }
 
-/** Adds the headers of CORS. Preflight requests are answered before the hook that reports requests. */
-async function allowOrigins(app: FastifyInstance, options: HttpOptions): Promise<void> {
-  if (options.settings().listen.cors.origins.length === 0) return
+/**
+ * Adds a hook for the headers of CORS if the settings name origins, of which a reload only changes the names. Resolves to
+ * whether they do. Preflight requests are answered before the hook that reports requests.
+ */
+async function allowOrigins(app: FastifyInstance, options: HttpOptions): Promise<boolean> {
+  if (options.settings().listen.cors.origins.length === 0) return false
   const { default: cors } = await import('@fastify/cors')
   await app.register(cors, {
     origin: (_origin, callback) => callback(null, [...options.settings().listen.cors.origins]),
     methods: ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'],
   })
+  return true
 }
 
 /** Begins each request that has a route. */

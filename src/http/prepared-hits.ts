@@ -29,7 +29,6 @@ const MAX_URL_LENGTH = 512
 const HITS_PER_TURN = 100
 
 interface PreparedHitOptions extends RequestStart {
-  readonly settings: () => { readonly listen: { readonly cors: { readonly origins: readonly string[] } } }
   readonly observe?: RequestEventListener
   readonly contract: Pick<HttpContract, 'release' | 'mayRepeat'>
 }
@@ -86,7 +85,7 @@ export class PreparedHits {
     this.#hits.set(path, { url, release, names: eventNamesOf(url.endpoint), repeat, permissions: caller.permissions })
   }
 
-  /** From now on each request runs through all hooks: those of plugins must see every request. */
+  /** From now on each request runs through all hooks: those of CORS and of plugins must see every request. */
   switchOff(): void {
     this.#isOff = true
   }
@@ -104,16 +103,14 @@ export class PreparedHits {
    * awake for the others. Those beyond `HITS_PER_TURN` are answered in later turns.
    */
   inFrontOf(next: RequestListener): RequestListener {
-    const { contract, settings } = this.#options
+    const { contract } = this.#options
     return (request, response) => {
       const hit = this.#hits.get(request.url ?? '')
-      // CORS adds its own headers to each response.
       if (
         hit === undefined ||
         hit.release !== contract.release?.() ||
         !isPlainRead(request) ||
-        contract.mayRepeat?.(request, hit.url.endpoint) === false ||
-        settings().listen.cors.origins.length > 0
+        contract.mayRepeat?.(request, hit.url.endpoint) === false
       )
         next(request, response)
       else this.#waiting.add({ hit, request, response, state: new RequestState(request, this.#options), next })
