@@ -12,7 +12,7 @@ import { EdgeError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request.ts'
 import { METHODS } from '../listener/framing.ts'
 import type { ValidatedUrl } from './edge-request.ts'
-import type { Prefixes } from './param-checks.ts'
+import type { Prefixes, RequestValues } from './param-checks.ts'
 import type { Flags, Values } from './parameters.ts'
 import type { RequestLogger } from './report-requests.ts'
 
@@ -74,9 +74,7 @@ export interface HttpContract {
   /** Returns the contents of the body of an endpoint that takes one. */
   readonly parseBody: (endpoint: Endpoint, type: string, bytes: Buffer) => unknown
   /** Throws for a value that is invalid. */
-  readonly check: (endpoint: Endpoint, request: FastifyRequest) => void
-  /** As `check`, for a URL alone, or for it and the headers of a body that is not read yet. */
-  readonly checkUrl: (endpoint: Endpoint, params: Values, query: Values, headers?: IncomingHttpHeaders) => void
+  readonly check: (endpoint: Endpoint, values: RequestValues) => void
   readonly validatedUrl: (endpoint: Endpoint, params: Values, query: Values, flags: Flags) => ValidatedUrl
   readonly requestBody: (endpoint: Endpoint, request: FastifyRequest, clientAddress: string) => RequestBody
   /** Returns the error of the contract for an error of a handler, a hook or Fastify. */

@@ -23,7 +23,7 @@ import { PreparedHits } from './prepared-hits.ts'
 import { type RequestObservers, reportAtEnd } from './report-requests.ts'
 import type { EventNames } from './request-events.ts'
 import { FaultLog } from './request-log.ts'
-import { type RequestStart, type RequestState, stateOf } from './request-state.ts'
+import { type RequestStart, RequestState } from './request-state.ts'
 import { type RouteOptions, registerRoutes } from './routes.ts'
 import { addHeaders } from './send-response.ts'
 
@@ -135,7 +135,8 @@ function beginRequests(app: FastifyInstance, options: HttpOptions): void {
 
 /** Gives a request its state and its response the common headers, and reports the request at its end. */
 function beginRequest(request: FastifyRequest, reply: FastifyReply, options: HttpOptions): RequestState {
-  request.edge = stateOf(request.raw, options)
+  // Absent: a plugin gives the requests of its routes another id.
+  request.edge = request.raw.state ?? new RequestState(request.raw, options)
   reportAtEnd(request, reply, options)
   addHeaders(reply, commonHeaders(request.id))
   return request.edge
@@ -153,7 +154,7 @@ function callerOf(this: FastifyRequest): Caller | undefined {
 function checkBeforeBody({ headers, params, query, routeOptions }: FastifyRequest, contract: HttpContract): void {
   const { endpoint } = routeOptions.config
   if (headers.expect === undefined || endpoint === undefined) return
-  contract.checkUrl(endpoint, { ...(params as Values) }, { ...(query as Values) }, headers)
+  contract.check(endpoint, { params: { ...(params as Values) }, query: { ...(query as Values) }, headers })
 }
 
 function createApp(options: HttpOptions, hits: PreparedHits): FastifyInstance {
@@ -162,7 +163,10 @@ function createApp(options: HttpOptions, hits: PreparedHits): FastifyInstance {
     ...options.server,
     serverFactory: (handle, settings) => options.server.serverFactory(hits.inFrontOf(handle), settings),
     logController: new FaultLog(options.log),
-    genReqId: (raw: IncomingMessage) => stateOf(raw, options).id,
+    genReqId: (raw: IncomingMessage) => {
+      raw.state ??= new RequestState(raw, options)
+      return raw.state.id
+    },
     requestIdHeader: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,

@@ -8,13 +8,23 @@ import { badValue, checkValues, type Described } from './validation.ts'
 
 export type Prefixes = Readonly<Record<PrefixSetting, readonly string[]>>
 
+/** The values of a request, or of a URL alone. */
+export interface RequestValues {
+  readonly params: Values
+  readonly query: Values
+  readonly headers?: IncomingHttpHeaders
+  /** Absent: there is none, or it is not read yet. */
+  readonly body?: unknown
+}
+
 /**
  * Returns a function that throws an EdgeError for a request with an invalid value. `prefixes`: the values that a parameter with
- * `startsWith` may begin with. `headers`: of a body; `body`: absent if it is not read yet.
+ * `startsWith` may begin with.
  */
 export function createChecks(prefixes: () => Prefixes) {
-  return (endpoint: Endpoint, params: Values, query: Values, headers?: IncomingHttpHeaders, body?: Values): void => {
+  return (endpoint: Endpoint, { params, query, headers, body: sent }: RequestValues): void => {
     const described = describedBody(endpoint)
+    const body = sent as Values | undefined
     checkValues(endpoint.params, params, true)
     if (body !== undefined && described?.kind === 'fields') checkValues(described.fields, body, false)
     checkValues(endpoint.query, query, endpoint.contract === 'v3' && !endpoint.strictQuery)

@@ -61,7 +61,7 @@ function checkedRead(
   { params, query, flags }: { readonly params: Values } & ParsedQuery,
 ): EdgeRead {
   authorise(caller, { endpoint, query })
-  contract.checkUrl(endpoint, params, query)
+  contract.check(endpoint, { params, query })
   const parts = { caller, headers: {}, id: randomUUID(), clientAddress: '' }
   return toEdgeRead(endpoint, contract.validatedUrl(endpoint, params, query, flags), parts)
 }

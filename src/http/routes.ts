@@ -37,7 +37,8 @@ export function registerRoutes(app: FastifyInstance, { contract, handle, hits, c
           await dropBodyOrParseEmpty(endpoint, request, reply, contract)
         // The listener has already sent this error. The request must not have an effect any more.
         if (request.raw.rejectedWith !== undefined) throw request.raw.rejectedWith
-        contract.check(endpoint, request)
+        const { headers, body = {} } = request
+        contract.check(endpoint, { params: request.params as Values, query: request.query as Values, headers, body })
       },
       handler: async (request, reply) => {
         const { edge, headers, id } = request

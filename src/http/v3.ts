@@ -11,7 +11,7 @@ import { checkContentHeaders, parseRequestBody, requestBody } from './body.ts'
 import { type HttpContract, type HttpSettings, type RouterOptions, routeFinder, toEdgeError } from './contract.ts'
 import { validatedUrl } from './edge-request.ts'
 import { createChecks } from './param-checks.ts'
-import { MAX_PARAMETERS, parseParameters, takeFlags, type Values } from './parameters.ts'
+import { MAX_PARAMETERS, parseParameters, takeFlags } from './parameters.ts'
 
 const QUERY_LIMITS = { count: MAX_PARAMETERS, tooMany: 604 } as const
 
@@ -28,7 +28,6 @@ export function v3Contract(catalogue: readonly Endpoint[]): (settings: () => Htt
 }
 
 function createV3Contract(catalogue: readonly Endpoint[], settings: () => HttpSettings): HttpContract {
-  const check = createChecks(() => settings().cluster)
   const isServed = ({ experimental }: Endpoint) => !experimental || settings().cluster.experimental
   return {
     catalogue,
@@ -52,9 +51,7 @@ function createV3Contract(catalogue: readonly Endpoint[], settings: () => HttpSe
       return endpoint !== undefined && describedBody(endpoint)?.kind === 'upload' ? upload : body
     },
     parseBody: parseRequestBody,
-    check: (endpoint, { params, query, body, headers }) =>
-      check(endpoint, params as Values, query as Values, headers, (body ?? {}) as Values),
-    checkUrl: check,
+    check: createChecks(() => settings().cluster),
     validatedUrl,
     requestBody,
     errorOf: toEdgeError,

@@ -18,6 +18,7 @@ import {
   routeFinder,
 } from '../contract.ts'
 import type { ValidatedUrl } from '../edge-request.ts'
+import type { RequestValues } from '../param-checks.ts'
 import type { Flags, Values } from '../parameters.ts'
 import {
   checkBody,
@@ -119,14 +120,9 @@ class V4Contract implements HttpContract {
   readonly parseBody: HttpContract['parseBody'] = (endpoint, type, bytes) =>
     parseV4Body(endpoint, { type, bytes }, this.#facts)
 
-  check(endpoint: Endpoint, { params, query, body, headers }: FastifyRequest): void {
-    checkBody(endpoint, body)
-    this.checkUrl(endpoint, params as Values, query as Values, headers)
-    checkKnownFields(endpoint, body)
-  }
-
-  checkUrl(endpoint: Endpoint, params: Values, query: Values, headers?: IncomingHttpHeaders): void {
+  check(endpoint: Endpoint, { params, query, headers, body }: RequestValues): void {
     const facts = this.#facts
+    if (body !== undefined) checkBody(endpoint, body)
     const ofRelease: OfRelease = { isInRelease: this.#isValid, printsSchemas: facts.printsSchemas }
     checkNames(endpoint, query, this.#isValid)
     checkValues(endpoint.query, query, 'query', ofRelease)
@@ -134,6 +130,7 @@ class V4Contract implements HttpContract {
     checkValues(flagsOf(endpoint), query, 'query', ofRelease)
     checkValues(endpoint.params, params, 'path', ofRelease)
     if (headers !== undefined) checkBodyType(endpoint, headers['content-type'] ?? UNTYPED, facts)
+    if (body !== undefined) checkKnownFields(endpoint, body)
   }
 
   validatedUrl(endpoint: Endpoint, params: Values, query: Values, flags: Flags): ValidatedUrl {

@@ -43,7 +43,7 @@ function read(release: string | undefined, endpoint: Endpoint, place: Place, nam
   for (const [other, param] of Object.entries(endpoint.query))
     if (param.required !== undefined) values.query[other] ??= wordsOf(param)[0] ?? '001'
   try {
-    contract.checkUrl(endpoint, values.params, values.query)
+    contract.check(endpoint, values)
     return values[place][name] ?? ''
   } catch (error) {
     if (error instanceof EdgeError) return error.message

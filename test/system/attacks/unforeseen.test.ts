@@ -56,7 +56,7 @@ t.test('a configured prefix matches whole names only', async (t) => {
     upgradeRepositories: ['files.example', 'other.example/wpk/'],
     packageFolders: [],
   }))
-  const of = (wpk_repo: string) => () => check(upgrade, {}, { wpk_repo })
+  const of = (wpk_repo: string) => () => check(upgrade, { params: {}, query: { wpk_repo } })
   for (const good of ['files.example', 'files.example/wpk/', 'other.example/wpk/', 'other.example/wpk/3.x/']) {
     t.doesNotThrow(of(good), good)
   }

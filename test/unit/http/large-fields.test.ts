@@ -45,7 +45,7 @@ async function check(endpoint: Endpoint, bytes: Buffer): Promise<string> {
   try {
     const body = await contract.parseBody(endpoint, 'application/json', bytes)
     const request = { params: {}, query: {}, body, headers: { 'content-type': 'application/json' } }
-    await contract.check(endpoint, request as never)
+    contract.check(endpoint, request)
     return ''
   } catch (error) {
     return JSON.stringify(contract.errorOf(error).message)

@@ -43,7 +43,7 @@ for (const [name, value, earlier, later] of [
       if (endpoint === undefined || expected === undefined) continue
       const contract = v4Contract({ catalogue: records, releases: () => ({ lowest: release }) })(() => defaultConfig)
       try {
-        contract.checkUrl(endpoint, {}, { [name]: value })
+        contract.check(endpoint, { params: {}, query: { [name]: value } })
         t.fail('accepted')
       } catch (error) {
         t.equal((error as EdgeError).message.replace(/^.*?: (?=['W])/, ''), expected, release)
