@@ -85,7 +85,10 @@ t.test('each operation has an example response, which has its schema and no secr
   for (const endpoint of catalogue.filter(({ response }) => response.data !== 'document')) {
     const template = templateOf(endpoint).path
     const example = exampleIn(document.paths[template]?.[endpoint.method.toLowerCase()]?.responses['200'])
-    t.not(example, undefined, `packages/reference/src/examples.json: ${endpoint.method} ${endpoint.path}`)
+    if (example === undefined) {
+      t.fail(`packages/reference/src/examples.json has no ${endpoint.method} ${endpoint.path}`)
+      continue
+    }
     const answer = {
       endpoint,
       url: endpoint.path,

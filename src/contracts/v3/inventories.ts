@@ -13,6 +13,7 @@ export interface Inventory {
   readonly what: string
   /** The same in the read of the v4 contract over many agents. Absent: as of one. */
   readonly whatOfMany?: string
+  /** Of a row, in `items/schemas.json`. */
   readonly schema: SchemaName
   /**
    * The fields of rows in the v4 layout: `cycles#` is a number, `cpu.mhz~` a number with a fraction, all others are texts.

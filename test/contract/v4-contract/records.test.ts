@@ -7,6 +7,7 @@ import { nameOf, plainRecord } from './plain-record.ts'
 
 const operations = describedOperations()
 const ofManager = v4Contract.filter(({ beyondSeed, releases }) => !beyondSeed && releases?.since !== '5.0')
+const EQUAL = 'its record in src/contracts/v4, or entry in src/contracts/v3/inventories.ts, says as v4-endpoints.yaml'
 const records = new Map(ofManager.map((record) => [nameOf(record), record]))
 
 t.test('there is one record for each operation', async (t) => {
@@ -25,7 +26,7 @@ for (const described of operations) {
   t.test(endpoint, async (t) => {
     const record = records.get(endpoint)
     if (record === undefined) return void t.fail('no record in src/contracts/v4')
-    t.strictSame(plainRecord(record, 'releases 4'), plainOperation(described))
+    t.strictSame(plainRecord(record, 'releases 4'), plainOperation(described), EQUAL)
     const { target } = record
     const isPassedOn = target.kind === 'master' && target.passesOnTo !== undefined
     if (runsOn !== undefined) t.equal(isPassedOn, runsOn.includes('through the master'), runsOn)

@@ -96,7 +96,7 @@ t.test('the order that the edge asks for by itself has fields that a real node h
     t.same(
       asked.filter((field) => !known.includes(field)),
       [],
-      `${path}: test/contract/data/v4-fields.yaml has each field, or the translation has no "order"`,
+      `${path}: test/contract/data/v4-fields.yaml has each field, or the translation has no "order" (an inventory: "ofOneSince")`,
     )
   }
 })

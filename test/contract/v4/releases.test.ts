@@ -35,7 +35,7 @@ for (const [at, { minor, world }] of worlds.entries()) {
     t.same(
       [...new Set(calls)],
       [],
-      `release 4.${world} has each call in test/contract/data/v4-endpoints.yaml, or the translation names another one in "since", or lacks it in "releases"`,
+      `release 4.${world} has each call in test/contract/data/v4-endpoints.yaml, or the translation names another one in "since", or lacks it in "releases" (an inventory: "ofOneSince")`,
     )
   })
 }

@@ -112,6 +112,8 @@ export function createV4Layout(site: V4Site, options: V4Options = {}): V4Layout 
   const routers = new Map<string, FindCall>()
   const routerOf = (version: string) =>
     known(routers, version, () => createRouter(callsOf(version), hasLaterFramework(version)))
+  // Throws for a call that no facts describe. Later, a node would only answer 500.
+  routerOf(world.version)
   return {
     apiOf: (node) =>
       v4NodeApi({
