@@ -58,6 +58,11 @@ const BUNDLES = join(BUILT, 'libraries')
 const SETTINGS_CHECKER = join(COMPILED, 'config/checker.js')
 const MODULES = `${sep}node_modules${sep}`
 const MCP_LIBRARY = '@modelcontextprotocol/sdk/'
+/** The configuration is read later, so a reload is not lost. Without a listener, SIGHUP would end the process. */
+const LAUNCHER = `#!/usr/bin/env node
+if (process.argv[2] === 'start') process.on('SIGHUP', () => undefined)
+await import('./program/cli.js')
+`
 /** The prefix of modules that have no file: each exports all that a library exports. */
 const ENTRY = 'entry:'
 
@@ -200,6 +205,6 @@ async function bundleProgram() {
   await bundle.close()
   writeBundled(join(BUILT, 'mcp'), output)
   const cli = join(BUILT, 'cli.js')
-  writeFileSync(cli, "#!/usr/bin/env node\nimport './program/cli.js'\n")
+  writeFileSync(cli, LAUNCHER)
   chmodSync(cli, 0o755)
 }

@@ -19,19 +19,23 @@ export type { Urls } from './app/edge.ts'
 export interface RunOptions extends Pick<EdgeOptions, 'load' | 'files' | 'warnings'> {
   /** Called when both ports are open. */
   readonly onListening?: (urls: Urls) => void
+  /** The result of `reloadOnSignal`, if the caller has called it before it read the configuration. */
+  readonly reloadWith?: (edge: Edge) => void
 }
 
 /**
  * Runs until SIGTERM or SIGINT, drains, and resolves to the exit code: 0, or 1 if the edge could not start or
  * connections had to be cut.
  */
-export async function run(config: Config, { onListening, ...options }: RunOptions = {}): Promise<number> {
+export async function run(
+  config: Config,
+  { onListening, reloadWith = reloadOnSignal(), ...options }: RunOptions = {},
+): Promise<number> {
   let edge: Edge | undefined
   let urls: Urls
   // As process 1 of a container, Node ignores a signal that has no listener.
   const signalled = firstSignal(() => edge?.flushLog())
   const onStartOver = endDuringStart(signalled)
-  const reloadWith = reloadOnSignal()
   try {
     edge = await buildEdge(config, {
       logTo: createProcessLog(config.log.format),

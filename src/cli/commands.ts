@@ -1,6 +1,6 @@
 /** All commands with their help. The code of a command is loaded when the command runs. */
 import { Command } from 'commander'
-import { EXIT_CODES } from '../server/exit.ts'
+import { EXIT_CODES, reloadOnSignal } from '../server/exit.ts'
 import { addedCommands } from './added-commands.ts'
 import { addNotes } from './help.ts'
 import { NO_FILE, parseInteger, printError } from './terminal.ts'
@@ -25,10 +25,16 @@ function start(): Command {
 
 /** Resolves to the exit code. */
 async function startFromFile(file: string | undefined): Promise<number> {
+  // Before the configuration is read: a change after that needs a reload.
+  const reloadWith = reloadOnSignal()
   const { loadConfig } = await import('../config/index.ts')
   const loaded = await loadConfig({ file })
   if (loaded.ok) {
-    return (await import('../server.ts')).run(loaded.config, { ...loaded, load: () => loadConfig({ file }) })
+    return (await import('../server.ts')).run(loaded.config, {
+      ...loaded,
+      load: () => loadConfig({ file }),
+      reloadWith,
+    })
   }
   if (loaded.file === undefined) printError(NO_FILE)
   for (const fault of loaded.faults) process.stderr.write(`${fault}\n`)

@@ -72,6 +72,24 @@ t.test('SIGTERM during the start ends the edge at once, with exit code 0', async
   t.match(await edge.ended, { code: 0, err: '' })
 })
 
+/** Sends a signal to the process before it loads each of its modules. */
+const signalAtEachModule = `
+  import { register } from 'node:module'
+  const hook = \`export const load = (url, context, next) => {
+    if (url.includes('/program/')) process.kill(process.pid, 'SIGHUP')
+    return next(url, context)
+  }\`
+  register('data:text/javascript,' + encodeURIComponent(hook))`
+
+t.test('SIGHUP while the modules of the edge load reloads the edge once it listens', async (t) => {
+  const node = ['--import', `data:text/javascript,${encodeURIComponent(signalAtEachModule)}`]
+  const edge = program(t, ['start', '--config', writeConfig(t)], { node })
+  const [lines] = await edge.until(/[\s\S]*audit reopened/)
+  t.match(lines, /"listening"/)
+  edge.child.kill('SIGTERM')
+  t.match(await edge.ended, { code: 0, err: '' })
+})
+
 t.test('SIGHUP during the start reloads the edge once it listens', async (t) => {
   const { file, asked, open } = await slowMaster(t)
   const edge = program(t, ['start', '--config', file])
