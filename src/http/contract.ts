@@ -7,29 +7,18 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { HTTPMethod } from 'find-my-way'
 import createRouter from 'find-my-way'
+import type { Config } from '../config/schema.ts'
 import type { Endpoint } from '../contracts/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request.ts'
 import { METHODS } from '../listener/framing.ts'
 import type { ValidatedUrl } from './edge-request.ts'
-import type { Prefixes, RequestValues } from './param-checks.ts'
+import type { RequestValues } from './param-checks.ts'
 import type { Flags, Values } from './parameters.ts'
 import type { RequestLogger } from './report-requests.ts'
 
-/** The settings that requests depend on. */
-export interface HttpSettings {
-  readonly listen: {
-    /** Bytes of any body in the v4 contract and of a file in the v3 one (`upload`), and of its JSON and forms (`body`). */
-    readonly limits: { readonly body: number; readonly upload: number }
-    readonly cors: { readonly origins: readonly string[] }
-  }
-  /** `experimental`: whether experimental endpoints are served. */
-  readonly cluster: Prefixes & {
-    readonly experimental: boolean
-    /** What the v4 contract refuses although the manager does not. Absent: nothing. */
-    readonly guards?: { readonly longSearch: boolean; readonly emptyLists: boolean }
-  }
-}
+/** The settings that requests depend on, as a reload has changed them. */
+export type HttpSettings = Pick<Config, 'listen' | 'cluster'>
 
 /** How the router matches paths. */
 export interface RouterOptions {

@@ -6,7 +6,7 @@ import { EdgeError } from '../core/errors.ts'
 import type { Values } from './parameters.ts'
 import { badValue, checkValues, type Described } from './validation.ts'
 
-export type Prefixes = Readonly<Record<PrefixSetting, readonly string[]>>
+type Prefixes = Readonly<Record<PrefixSetting, readonly string[]>>
 
 /** The values of a request, or of a URL alone. */
 export interface RequestValues {

@@ -10,6 +10,7 @@
  */
 import fastifyRateLimit, { type FastifyRateLimitStoreCtor, normalizeIP } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Config } from '../config/schema.ts'
 import { EdgeError, retryAfter } from '../core/errors.ts'
 import { MAX_IN_USE, RecentlyUsed } from '../core/recently-used.ts'
 import type { Caller } from '../core/request.ts'
@@ -42,13 +43,11 @@ export interface RateLimits {
   readonly perAddress?: RateLimit
 }
 
-type LimitSettings = Readonly<Record<'hitsPerSecond' | 'requestsPerSecond', number>>
-
-type DeriveLimit = (make: (config: { readonly access: { readonly limits: LimitSettings } }) => number) => () => number
+type DeriveLimit = (make: (config: Config) => number) => () => number
 
 /** Returns the limits of callers and addresses. `derive` returns a function that returns a limit of the settings in use. */
 export function rateLimitsOf(derive: DeriveLimit): RateLimits {
-  const perSecond = (maxOf: (limits: LimitSettings) => number): RateLimit => ({
+  const perSecond = (maxOf: (limits: Config['access']['limits']) => number): RateLimit => ({
     windowMs: SECOND_MS,
     max: derive(({ access: { limits } }) => maxOf(limits)),
   })

@@ -52,6 +52,7 @@ const table: Readonly<Record<string, Room>> = {
       'listener',
       'representation',
     ],
+    types: ['config/schema'],
     packages: [
       'fastify',
       '@fastify/basic-auth',

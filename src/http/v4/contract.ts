@@ -126,7 +126,7 @@ class V4Contract implements HttpContract {
     const ofRelease: OfRelease = { isInRelease: this.#isValid, printsSchemas: facts.printsSchemas }
     checkNames(endpoint, query, this.#isValid)
     checkValues(endpoint.query, query, 'query', ofRelease)
-    if (this.#settings().cluster.guards?.longSearch === true) checkSearch(endpoint, query)
+    if (this.#settings().cluster.guards.longSearch) checkSearch(endpoint, query)
     checkValues(flagsOf(endpoint), query, 'query', ofRelease)
     checkValues(endpoint.params, params, 'path', ofRelease)
     if (headers !== undefined) checkBodyType(endpoint, headers['content-type'] ?? UNTYPED, facts)

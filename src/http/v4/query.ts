@@ -33,7 +33,7 @@ export function parseQuery(
   { cluster }: HttpSettings,
   { emptyParameter }: ReleaseFacts,
 ): ParsedQuery {
-  const keepsEmptyLists = cluster.guards?.emptyLists === true
+  const keepsEmptyLists = cluster.guards.emptyLists
   const query: Values = Object.create(null)
   const mark = url.indexOf('?')
   const pairs = mark < 0 ? [] : url.slice(mark + 1).split('&', MAX_PARAMETERS + 1)

@@ -6,15 +6,14 @@ import t from 'tap'
 import type { Endpoint, Param } from '../../../src/contracts/endpoint.ts'
 import { v4Contract as records } from '../../../src/contracts/v4/index.ts'
 import { EdgeError } from '../../../src/core/errors.ts'
-import type { HttpSettings } from '../../../src/http/contract.ts'
 import { v4Contract } from '../../../src/http/v4/contract.ts'
+import { defaultConfig } from '../../support/default-config.ts'
 
 type Place = 'query' | 'params'
 
 const IN_LOWER_CASE = new Set(
   'component configuration hash requirement status type section tag level resource'.split(' '),
 )
-const settings = { cluster: {} } as HttpSettings
 const mixed = (text: string) => [...text].map((char, at) => (at % 2 === 0 ? char.toUpperCase() : char)).join('')
 
 /** Parameters with words, of operations that a node answers. */
@@ -35,7 +34,7 @@ function wordsOf({ value }: Param): readonly string[] {
 /** Returns the canonical text of a value, or the text of its refusal. */
 function read(release: string | undefined, endpoint: Endpoint, place: Place, name: string, text: string): string {
   const contract = v4Contract({ catalogue: records, releases: () => ({ lowest: release, highest: release }) })(
-    () => settings,
+    () => defaultConfig,
   )
   const values = { params: {}, query: {}, [place]: { [name]: text } } as Record<Place, Record<string, string>>
   for (const [other, param] of Object.entries(endpoint.params))

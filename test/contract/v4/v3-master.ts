@@ -6,6 +6,7 @@ import type { CallNode, NodeCall, NodeResult } from '../../../src/core/node-call
 import { forward } from '../../../src/upstream/forward.ts'
 import { createKinds } from '../../../src/upstream/kinds.ts'
 import { clusterViewOf } from '../../support/cluster-view.ts'
+import { defaultConfig } from '../../support/default-config.ts'
 import { basic, startServer } from '../../unit/http/test-server.ts'
 import type { SeenCall } from './calls.ts'
 import type { V4Exchange } from './exchanges.ts'
@@ -55,11 +56,11 @@ export async function startReplay(t: Tap): Promise<Replay> {
   })
   const server = await startServer(t, handler, {
     settings: () => ({
-      listen: { limits: { body: 100_000, upload: 1_000_000 }, cors: { origins: [] } },
+      ...defaultConfig,
       cluster: {
+        ...defaultConfig.cluster,
         upgradeRepositories: ['127.0.0.1/'],
         packageFolders: ['/var/ossec/var/upgrade', '/tmp'],
-        experimental: true,
       },
     }),
   })

@@ -8,15 +8,13 @@ import { BodyBudget } from '../../../src/http/body-budget.ts'
 import { createHttp } from '../../../src/http/index.ts'
 import { createChecks } from '../../../src/http/param-checks.ts'
 import { v3Contract } from '../../../src/http/v3.ts'
+import { defaultConfig } from '../../support/default-config.ts'
 
 const logged: string[] = []
 const log = pino(new Writable({ write: (line, _encoding, done) => done(void logged.push(String(line))) }))
 
 t.test('an unexpected error is logged in full, and the client gets 949 without details', async (t) => {
-  const settings = () => ({
-    listen: { limits: { body: 1024, upload: 1024 }, cors: { origins: [] } },
-    cluster: { upgradeRepositories: [], packageFolders: [], experimental: true },
-  })
+  const settings = () => defaultConfig
   const { app } = await createHttp({
     contract: v3Contract(catalogue)(settings),
     handle: async () => {

@@ -30,6 +30,7 @@ import {
   type ListenerSettings,
 } from '../../../src/listener/listener.ts'
 import { createEdgeEvents } from '../../../src/telemetry/events.ts'
+import { defaultConfig } from '../../support/default-config.ts'
 import { storedResponse } from '../../support/stored-response.ts'
 import { observeConnections } from './settled.ts'
 
@@ -135,11 +136,12 @@ export async function startServer(
   const events = createEdgeEvents((err, kind, reqId) => log.error({ err, reqId }, `${kind} not reported`))
   events.on({ request: requestLog({ log, logTo: { write: (line) => void logLines.push(line) } }) })
   const requests: EdgeRequest[] = []
+  const { listen, cluster } = defaultConfig
   const currentSettings =
     settings.settings ??
     (() => ({
-      listen: { limits: { body: 100_000, upload: 1_000_000 }, cors: { origins: [] } },
-      cluster: { upgradeRepositories: [], packageFolders: [], experimental: false },
+      listen: { ...listen, limits: { ...listen.limits, body: 100_000, upload: 1_000_000 } },
+      cluster: { ...cluster, experimental: false },
     }))
   const contract = create(currentSettings)
   const listener = await createListener({
