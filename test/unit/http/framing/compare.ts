@@ -51,6 +51,8 @@ const answer: Answer = ({ method = '', url = '', headers }) => {
   if (headers.authorization !== AUTHORIZATION) return undefined
   const [, offset] = /^\/agents\/?\?offset=([0-5])$/.exec(url) ?? []
   if (offset !== undefined && (method === 'GET' || method === 'HEAD')) return `GET ${offset}`
+  // A changed slash of `http://edge/agents?offset=0` makes the path a part of the host. The root has no parameter.
+  if (/^\/\?offset=[0-5]$/.test(url) && (method === 'GET' || method === 'HEAD')) return 'GET '
   const isKnown = /^(?:POST \/security\/user\/authenticate|DELETE \/agents\/groups\/\w+)\/?$/.test(`${method} ${url}`)
   return isKnown ? `${method} ` : undefined
 }
