@@ -169,10 +169,7 @@ function acceptedMediaType(headers: IncomingHttpHeaders, body: Body): string {
 export function requestBody(endpoint: Endpoint, request: FastifyRequest, clientAddress: string): RequestBody {
   const body = describedBody(endpoint)
   if (body === undefined) return NO_BODY
-  if (body.kind === 'upload') {
-    const type = request.headers['content-type'] === 'application/xml' ? 'application/xml' : 'application/octet-stream'
-    return { kind: 'upload', type, bytes: request.body as Buffer }
-  }
+  if (body.kind === 'upload') return uploadOf(request)
   const sent = request.body as Readonly<Record<string, unknown>>
   const fields: Record<string, unknown> = {}
   for (const [name, field] of Object.entries(body.fields)) {
@@ -180,6 +177,12 @@ export function requestBody(endpoint: Endpoint, request: FastifyRequest, clientA
     if (value !== undefined) fields[name] = canonicalField(field.canonical, value)
   }
   return { kind: 'fields', fields }
+}
+
+/** Returns the file that is the body of a request. */
+export function uploadOf({ headers, body }: FastifyRequest): RequestBody {
+  const type = headers['content-type'] === 'application/xml' ? 'application/xml' : 'application/octet-stream'
+  return { kind: 'upload', type, bytes: body as Buffer }
 }
 
 const IPV4 = new RegExp(kinds.ips.pattern)

@@ -1,4 +1,4 @@
-/** Reports each request once, when it has ended. */
+/** Reports each request once, when it has ended, and the fields of its line in the log. */
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type { RequestEvent } from '../core/events.ts'
 import { normalizeAddress } from '../core/values.ts'

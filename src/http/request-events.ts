@@ -1,4 +1,4 @@
-/** Reports each request once, when it has ended, as an event of bounded values. */
+/** The event of a request that has ended, with bounded values: of Fastify, of a prepared hit, or rejected by the listener. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Endpoint } from '../contracts/endpoint.ts'
 import { cacheOutcomeOf } from '../core/cache.ts'

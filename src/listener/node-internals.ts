@@ -1,11 +1,9 @@
-/** What the listener changes in the server of Node.js. A test holds what it depends on. */
-import type { Server, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
-
-/*
- * What depends on the code of Node's HTTP server and not on its documentation. `node-internals.test.ts` fails when a
+/**
+ * What depends on the code of the HTTP server of Node.js and not on its documentation. `node-internals.test.ts` fails when a
  * version of Node does it in another way.
  */
+import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 
 /**
  * Runs `close` where Node's server would destroy the socket: after a response that closes the connection, it calls

@@ -9,6 +9,7 @@ import { describedBody } from '../../core/endpoint-names.ts'
 import { type EdgeError, goneProblem, notFoundProblem, ProblemError } from '../../core/errors.ts'
 import { isInRelease, isRelease5, minorOf } from '../../core/node-call.ts'
 import { NO_BODY, type RequestBody } from '../../core/request.ts'
+import { uploadOf } from '../body.ts'
 import {
   type HttpContract,
   type HttpSettings,
@@ -137,12 +138,11 @@ class V4Contract implements HttpContract {
     return { endpoint, params: valuesOf(endpoint.params, params), query: valuesOf(endpoint.query, query), flags }
   }
 
-  requestBody(endpoint: Endpoint, { body, headers }: FastifyRequest): RequestBody {
+  requestBody(endpoint: Endpoint, request: FastifyRequest): RequestBody {
     const kind = describedBody(endpoint)?.kind
     if (kind === undefined) return NO_BODY
-    if (kind === 'fields') return { kind, fields: body as Readonly<Record<string, unknown>> }
-    const isXml = headers['content-type'] === 'application/xml'
-    return { kind, type: isXml ? 'application/xml' : 'application/octet-stream', bytes: body as Buffer }
+    if (kind === 'fields') return { kind, fields: request.body as Readonly<Record<string, unknown>> }
+    return uploadOf(request)
   }
 
   readonly errorOf = problemOf
