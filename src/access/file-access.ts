@@ -71,7 +71,7 @@ export async function createFileAccess(options: AccessOptions, file: string, rol
       if (session !== undefined) return session.roles
       return token === undefined || token.issuer === EDGE_NAME ? roles.rolesOfUser(name) : undefined
     },
-    authenticatePassword: (address, pair) => authenticatePassword(parts, passwords, { address, pair }),
+    authenticatePassword: (address, pair) => authenticatePassword(parts, passwords, address, pair),
     authenticateToken: async (token, verifyOwn) =>
       authResultOf(parts, await verifyToken(token, verifyOwn, { issuers, revocations, clock })),
     issueToken: own.issue,
@@ -122,10 +122,11 @@ async function watchUsersOrClose(
 async function authenticatePassword(
   { users, roles, log }: Parts,
   logins: PasswordLogins,
-  { address, pair }: { readonly address: string; readonly pair: NameAndPassword },
+  address: string,
+  pair: NameAndPassword,
 ): Promise<AuthResult> {
   const name = pair.username
-  const login = await logins.login(address, name, pair.password, pair.charset)
+  const login = await logins.login(address, pair)
   if (login.ok) {
     const recheck: Recheck = (_, from) =>
       login.isCurrent(from) ? { name, permissions: roles.byUser.get(name) ?? NO_PERMISSIONS } : undefined

@@ -9,7 +9,7 @@ import type { FailedLoginReason } from '../core/events.ts'
 import { growingLru } from '../core/recently-used.ts'
 import { Semaphore } from '../core/semaphore.ts'
 import { type Clock, systemClock } from '../core/timing.ts'
-import type { BasicCharset, NameAndPassword } from '../core/values.ts'
+import type { NameAndPassword } from '../core/values.ts'
 import type { AccessOptions, CheckLimits } from './access.ts'
 import { LOGIN_RANKS, LoginAttempts, type LoginRank } from './login-attempts.ts'
 import type { VerifyPassword } from './passwords.ts'
@@ -72,8 +72,8 @@ export class PasswordLogins {
   }
 
   /** Rejects only if `verifyPassword` rejects. */
-  async login(address: string, name: string, password: string, charset?: BasicCharset): Promise<LoginResult> {
-    const result = await this.#login(address, { username: name, password, ...(charset && { charset }) })
+  async login(address: string, pair: NameAndPassword): Promise<LoginResult> {
+    const result = await this.#login(address, pair)
     if (!result.ok) this.#options.onFailure?.(result.reason)
     return result
   }
@@ -105,14 +105,14 @@ export class PasswordLogins {
   }
 
   async #attempt(address: string, pair: NameAndPassword, digest: string): Promise<LoginResult> {
-    const { username: name, password, charset } = pair
+    const { username: name } = pair
     const { attempts, verifyPassword, clock } = this.#options
     const decision = await attempts.count(address, name)
     if (!decision.allowed) return { ok: false, reason: 'blocked', retryAfterMs: decision.retryAfterMs }
     const credentialVersion = this.#options.credentialVersion(name)
     let isRight: boolean | undefined
     try {
-      isRight = await this.#verifyInTurn(() => verifyPassword(name, password, { address, charset }), decision)
+      isRight = await this.#verifyInTurn(() => verifyPassword(pair, address), decision)
     } catch (error) {
       await attempts.cancel(address, name)
       throw error

@@ -34,7 +34,7 @@ export function createPassthroughAccess(
     permissionsOf,
     async authenticatePassword(address, pair) {
       const name = pair.username
-      const login = await logins.login(address, name, pair.password, pair.charset)
+      const login = await logins.login(address, pair)
       const caller = (credentials: NameAndPassword) => ({ name, permissions: permissionsOf(name), credentials })
       if (login.ok) {
         // The password is read from the header again, so that it does not stay in memory after the request.

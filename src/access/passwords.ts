@@ -3,16 +3,10 @@
  */
 import { createHmac, randomBytes } from 'node:crypto'
 import { verify } from '@node-rs/bcrypt'
-import type { BasicCharset } from '../core/values.ts'
+import type { NameAndPassword } from '../core/values.ts'
 
-/** What a check of a password may depend on beside the text: the address of the client, and the bytes that it sent. */
-interface LoginOrigin {
-  readonly address: string
-  readonly charset?: BasicCharset | undefined
-}
-
-/** Resolves to whether this is the password of this user. Rejects if that cannot be determined now. */
-export type VerifyPassword = (name: string, password: string, origin?: LoginOrigin) => Promise<boolean>
+/** Resolves to whether this is the password of this user. Rejects if that cannot be determined now. `address`: of the client. */
+export type VerifyPassword = (pair: NameAndPassword, address: string) => Promise<boolean>
 
 /** bcrypt ignores further bytes: a longer password would match by its beginning, so longer ones are refused. */
 const MAX_PASSWORD_BYTES = 72
@@ -39,7 +33,7 @@ export function createPasswordVerifier(
   compare: (password: string, bcryptHash: string) => Promise<boolean> = verify,
 ): VerifyPassword {
   const key = randomBytes(32)
-  return async (name, password) => {
+  return async ({ username: name, password }) => {
     // The short cut reveals nothing about the name, because it is the same for all names.
     if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) return false
     const userHash = users.hashOf(name)

@@ -74,16 +74,11 @@ function verifyWithManager(
   timeout: () => number,
   onLogin: (name: string) => Promise<void>,
 ): VerifyPassword {
-  return async (username, password, { address, charset } = { address: '' }) => {
-    await onLogin(username)
+  return async (credentials, clientAddress) => {
+    const { username: caller } = credentials
+    await onLogin(caller)
     const node = cluster.view.master().name
-    const call = {
-      node,
-      timeout: timeout(),
-      caller: username,
-      credentials: { username, password, ...(charset && { charset }) },
-      clientAddress: address,
-    }
+    const call = { node, timeout: timeout(), caller, credentials, clientAddress }
     const result = await cluster.verify(createVersionCall(cluster, call))
     if (result.ok) return true
     if (result.fault === 'refusedCredentials') return false

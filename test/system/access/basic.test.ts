@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { VerifyPassword } from '../../../src/access/passwords.ts'
 import { basic, passwords, startEdge } from './edge.ts'
 
 const encoded = (bytes: string | Buffer) => `Authorization: Basic ${Buffer.from(bytes).toString('base64')}`
@@ -53,12 +54,8 @@ t.test('bytes that are no UTF-8 are Latin-1: a user of the file logs in with bot
 
 t.test('in mode passthrough, the manager gets the bytes that the client sent', async (t) => {
   const sent: string[] = []
-  const verify = async (
-    name: string,
-    password: string,
-    { charset }: { readonly charset?: BufferEncoding | undefined } = {},
-  ) => {
-    sent.push(Buffer.from(`${name}:${password}`, charset).toString('base64'))
+  const verify: VerifyPassword = async ({ username, password, charset }) => {
+    sent.push(Buffer.from(`${username}:${password}`, charset).toString('base64'))
     // The manager decodes Latin-1.
     return charset === 'latin1'
   }
@@ -85,7 +82,7 @@ t.test('no log line contains a password', async (t) => {
 
 t.test('in mode passthrough, the manager verifies credentials once a minute, and tokens are refused', async (t) => {
   const asked: string[] = []
-  const verify = async (name: string, password: string) => {
+  const verify: VerifyPassword = async ({ username: name, password }) => {
     asked.push(name)
     if (name === 'down') throw new Error('manager unreachable')
     return password === 'right'

@@ -39,7 +39,7 @@ function logins(isRight: boolean): Use {
     limits: { concurrency: 3, maxQueued: 64 },
     clock,
   })
-  return (index) => passwords.login(addressOf(index), `user ${index}`, 'a password')
+  return (index) => passwords.login(addressOf(index), { username: `user ${index}`, password: 'a password' })
 }
 
 /** `maxEntries`: of the largest map. */

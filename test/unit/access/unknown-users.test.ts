@@ -19,7 +19,7 @@ t.test('an unknown user costs the same work as a known one: one comparison, at a
   )
   const workOf = async (name: string, password: string) => {
     compared.length = 0
-    t.equal(await check(name, password), false, name)
+    t.equal(await check({ username: name, password: password }, '::1'), false, name)
     return compared.map((bcryptHash) => /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/.exec(bcryptHash)?.[1])
   }
   t.same(await workOf('ann', 'wrong'), ['04'])
@@ -33,7 +33,7 @@ t.test('an unknown user costs the same work as a known one: one comparison, at a
   }
   t.same([...costs].sort(), ['04', '06'], 'the costs of the file, so that a cost names no user')
   t.same(await workOf('ann', 'x'.repeat(73)), await workOf('unknown', 'x'.repeat(73)), 'too long a password')
-  t.equal(await check('ann', 'ann-pw'), true)
+  t.equal(await check({ username: 'ann', password: 'ann-pw' }, '::1'), true)
 })
 
 t.test('in an empty file, an unknown user costs one comparison', async (t) => {
@@ -42,6 +42,6 @@ t.test('in an empty file, an unknown user costs one comparison', async (t) => {
     count += 1
     return verify(password, bcryptHash)
   })
-  t.equal(await check('anyone', 'guess'), false)
+  t.equal(await check({ username: 'anyone', password: 'guess' }, '::1'), false)
   t.equal(count, 1)
 })

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { createAccess } from '../../../src/access/index.ts'
 import { LoginAttempts } from '../../../src/access/login-attempts.ts'
 import { createManagerTokenAccess } from '../../../src/access/manager-token-access.ts'
+import type { VerifyPassword } from '../../../src/access/passwords.ts'
 import { putUser } from '../../../src/access/users-file.ts'
 import { catalogue } from '../../../src/contracts/index.ts'
 import { v4Contract as v4Records } from '../../../src/contracts/v4/index.ts'
@@ -48,7 +49,7 @@ type Mode = (typeof MODES)[number]
 async function start(t: Test, contract: Contract, mode: Mode) {
   const users = `${t.testdir()}/users`
   for (const name of ['alice', 'bob']) await putUser(users, name, `${name}-pw`, 4)
-  const verify = async (name: string, password: string) => password === `${name}-pw`
+  const verify: VerifyPassword = async ({ username, password }) => password === `${username}-pw`
   const own = await createAccess({
     users: mode === 'service' ? { file: users } : { verify, role: 'administrator' },
     roles: { alice: ['administrator'], bob: ['reader'] },
