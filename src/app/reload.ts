@@ -1,7 +1,7 @@
 /**
  * Reloads the whole configuration: on SIGHUP, and within a second of a change of its files or of the certificates that it names.
  * A configuration with a fault is loaded again each second: it may name a file that appears later. A reload takes effect as a
- * whole or not at all, but certificates are reloaded while the settings have a fault. What needs a restart is reported by
+ * whole or not at all, but each listener takes a new certificate whatever has a fault. What needs a restart is reported by
  * name. src/config/schema.ts states the effect of each setting.
  */
 import { dirname } from 'node:path'
@@ -28,8 +28,11 @@ export class Reloader {
   readonly #options: ReloadOptions
   #status: ReloadStatus = { succeededAt: Date.now(), pendingRestart: [], counts: { succeeded: 0, failed: 0 } }
   #files: readonly string[]
-  /** The fingerprints of the certificates that were read last while the settings had a fault. */
-  #triedCertificates = ''
+  /** The certificates that were read last while the configuration had a fault. */
+  #triedCertificates: { readonly fingerprints: string; readonly faults: readonly string[] } = {
+    fingerprints: '',
+    faults: [],
+  }
   /** Whether an operator asked for the reload that has not begun. */
   #isRequested = false
   #watched: { close(): void } | undefined
@@ -96,7 +99,7 @@ export class Reloader {
       if (changed.length > 0 || before.fault !== undefined) counts.succeeded += 1
       this.#status = { succeededAt: Date.now(), pendingRestart, counts }
     } catch (error) {
-      const fault = error instanceof Error ? error.message : String(error)
+      const fault = messageOf(error)
       // The same fault may be found again, by SIGHUP or after a change of another file.
       if (fault !== before.fault) {
         counts.failed += 1
@@ -109,22 +112,27 @@ export class Reloader {
   /** Rejects if the configuration cannot be loaded or applied. */
   async #apply(): ReturnType<ReloadableConfig['apply']> {
     const { load, config } = this.#options
-    if (load === undefined) return config.apply(config.initial)
-    const loaded = await load()
-    if (!loaded.ok) {
-      await this.#reloadCertificates()
-      throw new Error(loaded.faults.join('; '))
+    const loaded = await load?.()
+    if (loaded?.ok) this.#files = loaded.files
+    try {
+      if (loaded?.ok === false) throw new Error(loaded.faults.join('; '))
+      return await config.apply(loaded?.config ?? config.initial)
+    } catch (error) {
+      const faults = await this.#reloadCertificates()
+      throw new Error([...new Set([messageOf(error), ...faults])].join('; '))
     }
-    this.#files = loaded.files
-    return config.apply(loaded.config)
   }
 
-  /** While the settings have a fault, a certificate in use may end. */
-  async #reloadCertificates(): Promise<void> {
-    const { config } = this.#options
+  /** While the configuration has a fault, a certificate in use may end. Returns why certificates cannot be used. */
+  async #reloadCertificates(): Promise<readonly string[]> {
     const fingerprints = String(await Promise.all(this.#certificates.map(fingerprintFile)))
-    if (fingerprints === this.#triedCertificates) return
-    this.#triedCertificates = fingerprints
-    await config.apply(config.current())
+    if (fingerprints !== this.#triedCertificates.fingerprints) {
+      this.#triedCertificates = { fingerprints, faults: await this.#options.config.readFilesAgain() }
+    }
+    return this.#triedCertificates.faults
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

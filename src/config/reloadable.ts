@@ -59,6 +59,19 @@ export function createReloadableConfig(config: Config) {
       for (const apply of applies) apply()
       return result
     },
+    /** Reads the files that the settings in use name again. A part that cannot use its own keeps what it has. Returns the reasons. */
+    readFilesAgain: async (): Promise<string[]> => {
+      const faults: string[] = []
+      for (const prepare of prepares) {
+        try {
+          const apply = await prepare(current)
+          apply()
+        } catch (error) {
+          faults.push(String(error instanceof Error ? error.message : error))
+        }
+      }
+      return faults
+    },
   }
 }
 
