@@ -57,7 +57,7 @@ export interface DialectTools {
   /** Milliseconds for all calls together; `undefined`: no limit. */
   readonly timeout: number | undefined
   readonly master: string
-  readonly view: Pick<ClusterView, 'nodes'> & Partial<Pick<ClusterView, 'waitForReads' | 'versions' | 'releaseOf'>>
+  readonly view: Pick<ClusterView, 'nodes' | 'releaseOf' | 'versions' | 'waitForReads'>
   /** Calls that a node answers in a minute, of all clients; 0: no limit. Absent: the default of its layout. */
   readonly perMinute?: number | undefined
   /** Agents of a collection that the edge reads in the background (`cluster.limits.agentsPerCollection`). Absent: all. */
@@ -164,16 +164,12 @@ export function formatBody(request: EdgeRequest): NodeCall['body'] | Promise<Nod
 export async function readVersion(
   request: EdgeRequest,
   node: string,
-  {
-    call,
-    timeout,
-    view,
-  }: Pick<DialectTools, 'call' | 'timeout'> & { readonly view: Partial<Pick<ClusterView, 'versions'>> },
+  { call, timeout, view }: Pick<DialectTools, 'call' | 'timeout'> & { readonly view: Pick<ClusterView, 'versions'> },
 ): Promise<string | undefined> {
   const { versionPath: path } = layoutRules.v4
   const result = await call(createNeededRead(request, { node, path, endpoint: path, timeout }))
   const version = result.ok ? versionIn(result.response, 'v4') : undefined
-  if (version !== undefined) view.versions?.note(node, version)
+  if (version !== undefined) view.versions.note(node, version)
   return version
 }
 

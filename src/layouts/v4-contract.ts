@@ -83,9 +83,8 @@ export const v4Contract: Dialect = {
  */
 async function checkRelease(request: EdgeRequest, node: string, tools: DialectTools): Promise<void> {
   const { endpoint } = request
-  const { view } = tools
-  if (endpoint.contract === 'v3' || endpoint.releases === undefined || view.releaseOf === undefined) return
-  const known = view.releaseOf(node)
+  if (endpoint.contract === 'v3' || endpoint.releases === undefined) return
+  const known = tools.view.releaseOf(node)
   const isRead = known === undefined && endpoint.releases.until !== undefined
   refuseGone(endpoint, isRead ? await readVersion(request, node, tools) : known)
 }
@@ -101,7 +100,7 @@ const NOT_FOUND = 404
 async function checkUnknown(result: NodeResult, request: EdgeRequest, tools: DialectTools): Promise<void> {
   const { endpoint } = request
   if (!result.ok || result.response.status !== NOT_FOUND || endpoint.contract === 'v3') return
-  if (endpoint.releases?.until === undefined || tools.view.releaseOf === undefined) return
+  if (endpoint.releases?.until === undefined) return
   const { node, body } = result.response
   if (!(body instanceof Readable) && numberOfProblem(body, NOT_FOUND) === NOT_FOUND)
     refuseGone(endpoint, await readVersion(request, node, tools))
@@ -131,7 +130,7 @@ export function isAnsweredByNodeCache(endpoint: Endpoint): boolean {
  */
 async function pastNodeCache(request: EdgeRequest, node: string, tools: DialectTools): Promise<Record<string, string>> {
   if (tools.guards?.nodeCache !== true || !isAnsweredByNodeCache(request.endpoint)) return {}
-  const version = tools.view.versions?.of(node) ?? (await readVersion(request, node, tools))
+  const version = tools.view.versions.of(node) ?? (await readVersion(request, node, tools))
   if (version === undefined || minorOrLatest(version) > LAST_RELEASE_WITH_CACHE) return {}
   return { [`edge${randomUUID().slice(0, 8)}`]: '' }
 }

@@ -23,3 +23,9 @@ export function clusterViewOf(nodes: readonly NodeInfo[], more: Partial<ClusterV
     ...more,
   }
 }
+
+/** Returns the view of a master alone, whose release is known. */
+export function viewOfMaster(release = '4.5.4'): ClusterView {
+  const versions = { of: () => release, note: () => undefined }
+  return clusterViewOf([{ name: 'master', type: 'master', addressed: true }], { releaseOf: () => release, versions })
+}

@@ -26,7 +26,7 @@ const MINUTE_SECONDS = 60
  * To be called before a read that needs several calls: without the last one, the others would be wasted.
  */
 export function checkRoom({ node, tools, remaining }: Conversation, calls: number): void {
-  const wait = tools.view.waitForReads?.(node, calls) ?? 0
+  const wait = tools.view.waitForReads(node, calls)
   if (wait === 0 || (wait <= remaining && Number.isFinite(wait))) return
   const retryAfter = Number.isFinite(wait) ? Math.ceil(wait / 1000) : MINUTE_SECONDS
   throw failed({ ok: false, node, fault: 'overloaded', sent: false, reason: 'noRoom', about: calls, retryAfter })

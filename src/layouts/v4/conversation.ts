@@ -56,17 +56,12 @@ export class Conversation {
 
   /** The version of the asked node, as far as it is known. */
   get version(): string | undefined {
-    return this.tools.view.versions?.of(this.node)
+    return this.tools.view.versions.of(this.node)
   }
 
   /** The release of the asked node, also if it was read long ago. */
   get release(): string | undefined {
-    return this.tools.view.releaseOf?.(this.node) ?? this.version
-  }
-
-  /** Whether a release that was read is known later. */
-  get knowsReleases(): boolean {
-    return this.tools.view.releaseOf !== undefined
+    return this.tools.view.releaseOf(this.node) ?? this.version
   }
 
   /** Whether what is about the asked node has the path of another node: it has no `/manager`. */
@@ -75,7 +70,7 @@ export class Conversation {
   }
 
   noteVersion(version: string | undefined): void {
-    if (version !== undefined) this.tools.view.versions?.note(this.node, version)
+    if (version !== undefined) this.tools.view.versions.note(this.node, version)
   }
 
   /** Whether the node does not know the call that was sent last, and has done nothing before: its release is another one than assumed. */

@@ -64,13 +64,13 @@ function askOnce(conversation: Conversation, translation: Translation): Promise<
  * never read and decides about the call.
  */
 async function checkRelease(conversation: Conversation): Promise<void> {
-  const { node, request, translation, knowsReleases } = conversation
+  const { node, request, translation } = conversation
   const { releases, call } = translation
   const isOfNode = call.path.startsWith('{node}')
   if (releases === undefined && !isOfNode) return
   const name = `${call.method ?? request.endpoint.method} ${call.path.replace('{node}', '/manager')}`
   if (releases === 'none') throw new EdgeError(938, ` (${node}: no release since 4.0 has ${name})`)
-  const release = conversation.release ?? (knowsReleases ? await noteVersion(conversation) : undefined)
+  const release = conversation.release ?? (await noteVersion(conversation))
   if (isInRelease(releases, release)) return
   const lacks = isRelease5(release) ? 'no longer has' : 'does not have'
   throw new EdgeError(938, ` (${node}: release ${release} ${lacks} ${name})`)
@@ -78,7 +78,7 @@ async function checkRelease(conversation: Conversation): Promise<void> {
 
 /** Whether the node does not know a call because it has release 5.0 since its release was read. */
 async function wasUpgraded(conversation: Conversation, before: string | undefined): Promise<boolean> {
-  if (isRelease5(before) || !conversation.knowsReleases) return false
+  if (isRelease5(before)) return false
   if (!isRelease5(conversation.release)) await noteVersion(conversation)
   return isRelease5(conversation.release)
 }

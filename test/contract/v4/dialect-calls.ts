@@ -7,6 +7,7 @@ import { EdgeError } from '../../../src/core/errors.ts'
 import type { NodeCall, NodeResponse } from '../../../src/core/node-call.ts'
 import type { EdgeRequest, RequestBody } from '../../../src/core/request.ts'
 import { v4 } from '../../../src/layouts/v4/index.ts'
+import { clusterViewOf } from '../../support/cluster-view.ts'
 import { bodies, pathsOf, pathValues, sampleOf, UPLOAD } from '../../support/sample-values.ts'
 import { edgeRequest } from '../../unit/upstream/edge-request.ts'
 
@@ -100,7 +101,7 @@ export async function callsOf(request: EdgeRequest, { version, refuse, knowsRele
   const nodes = ['master', 'worker-1'].map((name) => {
     return { name, type: name === 'master' ? 'master' : 'worker', addressed: true } as const
   })
-  const view = { nodes: () => nodes, ...(knowsRelease && { releaseOf: () => version }) }
+  const view = clusterViewOf(nodes, { releaseOf: () => (knowsRelease ? version : undefined) })
   const tools = { call, timeout: 30_000, master: 'master', view }
   try {
     await v4.ask(request, { node: 'master', path: request.endpoint.path }, tools)

@@ -10,6 +10,7 @@ import { startV4 } from '../../../packages/simulator/test/v4/ask.ts'
 import type { CallNode, Layout } from '../../../src/core/node-call.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import { dialects } from '../../../src/upstream/dialects.ts'
+import { clusterViewOf } from '../../support/cluster-view.ts'
 import { anyRead, reads, type V3Read } from '../../unit/layouts/v4/v3-reads.ts'
 import { edgeRequest } from '../../unit/upstream/edge-request.ts'
 
@@ -58,7 +59,7 @@ t.test('the same responses in both layouts', async (t) => {
     v3: `Basic ${Buffer.from('edge:simulated').toString('base64')}`,
     v4: `Bearer ${await logIn()}`,
   }
-  const view = { nodes: () => sim.nodes.map(({ name, type }) => ({ name, type, addressed: true })) }
+  const view = clusterViewOf(sim.nodes.map(({ name, type }) => ({ name, type, addressed: true })))
 
   async function ask(layout: Layout, request: EdgeRequest): Promise<unknown> {
     for (const { name } of sim.nodes) sim.setLayout(name, layout)

@@ -3,6 +3,7 @@ import t from 'tap'
 import { v4Contract as records } from '../../../src/contracts/v4/index.ts'
 import type { EdgeRequest } from '../../../src/core/request.ts'
 import { v4Contract } from '../../../src/layouts/v4-contract.ts'
+import { viewOfMaster } from '../../support/cluster-view.ts'
 import { edgeRead, edgeWrite } from '../../support/edge-requests.ts'
 import { measureBestRun } from '../../support/event-loop.ts'
 
@@ -20,7 +21,7 @@ async function numberOf(request: EdgeRequest, body: Buffer, status = 200): Promi
   const type = status === 200 ? 'application/json' : 'application/problem+json'
   const response = { node: 'master', status, type, body }
   const tools = { call: async () => ({ ok: true, response }) as const, timeout: 1000, master: 'master' }
-  const view = { nodes: () => [] }
+  const view = viewOfMaster()
   const result = await v4Contract.ask(request, { node: 'master', path: request.endpoint.path }, { ...tools, view })
   if (!result.ok) throw new Error(result.reason)
   const { translated } = result

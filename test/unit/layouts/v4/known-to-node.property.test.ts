@@ -9,6 +9,7 @@ import { startV4 } from '../../../../packages/simulator/test/v4/ask.ts'
 import { EdgeError } from '../../../../src/core/errors.ts'
 import type { CallNode } from '../../../../src/core/node-call.ts'
 import { v4 } from '../../../../src/layouts/v4/index.ts'
+import { clusterViewOf } from '../../../support/cluster-view.ts'
 import { edgeRequest } from '../../upstream/edge-request.ts'
 import { anyRead, reads } from './v3-reads.ts'
 
@@ -45,7 +46,7 @@ t.test('a node knows everything that the edge asks', async (t) => {
     call,
     timeout: 30_000,
     master: 'master',
-    view: { nodes: () => sim.nodes.map(({ name, type }) => ({ name, type, addressed: true })) },
+    view: clusterViewOf(sim.nodes.map(({ name, type }) => ({ name, type, addressed: true }))),
   }
   const answerTo = async (request: ReturnType<typeof edgeRequest>): Promise<string | undefined> => {
     sent = []

@@ -2,6 +2,7 @@
 import t from 'tap'
 import type { NodeCall, NodeResult } from '../../../../src/core/node-call.ts'
 import { v4 } from '../../../../src/layouts/v4/index.ts'
+import { viewOfMaster } from '../../../support/cluster-view.ts'
 import { edgeRequest } from '../../upstream/edge-request.ts'
 import { ask, recorded, success } from './recorded.ts'
 
@@ -39,7 +40,7 @@ async function errorAfterFirst(second: (call: NodeCall) => NodeResult): Promise<
     await v4.ask(
       request,
       { node: 'master', path: request.endpoint.path },
-      { call, timeout: 5_000, master: 'master', view: { nodes: () => [] } },
+      { call, timeout: 5_000, master: 'master', view: viewOfMaster() },
     )
   } catch (error) {
     return error
@@ -88,7 +89,7 @@ t.test('a response to a read before a write that cannot be read has sent nothing
   const call = async (): Promise<NodeResult> => {
     return { ok: true, response: { node: 'master', status: 200, type: 'application/json', body: Buffer.from('[') } }
   }
-  const tools = { call, timeout: 5_000, master: 'master', view: { nodes: () => [] } }
+  const tools = { call, timeout: 5_000, master: 'master', view: viewOfMaster() }
   const result = await v4.ask(request, { node: 'master', path: '' }, tools)
   t.match(result, { ok: false, fault: 'unreadable', sent: false })
 })
@@ -99,7 +100,7 @@ t.test('a read that fails before a write has sent nothing of the write', async (
   const result = await v4.ask(
     request,
     { node: 'master', path: '' },
-    { call, timeout: 5_000, master: 'master', view: { nodes: () => [] } },
+    { call, timeout: 5_000, master: 'master', view: viewOfMaster() },
   )
   t.match(result, { ok: false, fault: 'timeout', sent: false })
 })

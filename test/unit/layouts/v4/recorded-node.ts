@@ -3,6 +3,7 @@ import type { NodeCall, NodeInfo, NodeResponse } from '../../../../src/core/node
 import { describeFailure } from '../../../../src/core/node-faults.ts'
 import type { EdgeRead, EdgeWrite } from '../../../../src/core/request.ts'
 import { v4 } from '../../../../src/layouts/v4/index.ts'
+import { clusterViewOf } from '../../../support/cluster-view.ts'
 import { edgeRequest } from '../../upstream/edge-request.ts'
 import { exchanges } from './recorded.ts'
 
@@ -99,7 +100,7 @@ export async function ask(method: string, path: string, options: AskOptions = {}
     call,
     timeout: 10_000,
     master: 'master',
-    view: { nodes: () => nodes, releaseOf: () => version, versions: { of: () => version, note: () => {} } },
+    view: clusterViewOf(nodes, { releaseOf: () => version, versions: { of: () => version, note: () => {} } }),
   }
   const result = await v4.ask(edgeRequest(method, path, overrides), { node: at, path }, tools)
   if (!result.ok)

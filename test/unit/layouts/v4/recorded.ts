@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { NodeCall, NodeResponse, NodeResult } from '../../../../src/core/node-call.ts'
 import type { EdgeRequest } from '../../../../src/core/request.ts'
 import { v4 } from '../../../../src/layouts/v4/index.ts'
+import { viewOfMaster } from '../../../support/cluster-view.ts'
 import { edgeRequest } from '../../upstream/edge-request.ts'
 
 interface Exchange {
@@ -60,7 +61,7 @@ export async function ask(
     call,
     timeout,
     master: 'master',
-    view: { nodes: () => [], versions: { of: () => '4.5.4', note: () => {} } },
+    view: { ...viewOfMaster(), nodes: () => [] },
     ...(perMinute !== undefined && { perMinute }),
   })
   if (!result.ok || !result.translated.ok) throw new Error('the dialect has no response')

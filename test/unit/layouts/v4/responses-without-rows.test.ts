@@ -3,6 +3,7 @@ import t from 'tap'
 import type { NodeCall, NodeResult } from '../../../../src/core/node-call.ts'
 import type { EdgeRequest } from '../../../../src/core/request.ts'
 import { v4 } from '../../../../src/layouts/v4/index.ts'
+import { viewOfMaster } from '../../../support/cluster-view.ts'
 import { edgeRequest } from '../../upstream/edge-request.ts'
 import { success } from './recorded.ts'
 
@@ -27,7 +28,7 @@ async function outcomeOf(request: EdgeRequest, respond: (call: NodeCall) => unkn
     call,
     timeout: 5_000,
     master: 'master',
-    view: { nodes: () => [] },
+    view: viewOfMaster(),
   })
   if (!result.ok) return { fault: result.fault, sent: result.sent }
   return { isReadable: result.translated.ok }
