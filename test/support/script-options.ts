@@ -46,6 +46,8 @@ const VALUE_NAMES = { flag: '', text: 'TEXT', number: 'N', pattern: 'REGEXP', bu
 export function readOptions<const Options extends Readonly<Record<string, ScriptOption>>>(
   script: Script<Options>,
 ): ScriptValues<Options> {
+  // A reader that ends early, as in `npm run sizes | head`, is no error.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
   const refuse = (message: string): never => {
     console.error(`npm run ${script.name}: ${message}; "npm run ${script.name} -- --help" lists the options`)
     process.exit(2)

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { nodeArguments } from './node-arguments.ts'
@@ -39,6 +40,22 @@ for (const [name, file] of files) {
     t.match(help.out, /^ {2}--help +print this text$/m)
   })
 }
+
+t.test('a reader that ends before the table does, as `head`, is no error', async (t) => {
+  const { NODE_OPTIONS: _, ...env } = process.env
+  const child = spawn(process.execPath, nodeArguments('test/support/sizes.ts'), {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  child.stdout.destroy()
+  let err = ''
+  child.stderr.on('data', (chunk) => {
+    err += chunk
+  })
+  const [code] = await once(child, 'close')
+  t.same({ code, err }, { code: 0, err: '' })
+})
 
 // One function reads the options of all scripts.
 t.test('an unknown option and a wrong value are refused in one line, and nothing is started', async (t) => {
