@@ -73,14 +73,9 @@ export class RedisEntries {
   /** Reads an entry of at most so many bytes; a longer one is empty. `left`: milliseconds until it expires, read after `start`. */
   async #read(connection: RedisConnection, name: string, maxBytes: number) {
     const { times, elapsed } = this.#options.replica
+    const ms = times.commandTimeout
     const start = elapsed()
-    const reply = await connection.runScript<[Buffer, number] | null>(
-      READ_ENTRY,
-      [name],
-      [maxBytes],
-      times.commandTimeout,
-      'callBuffer',
-    )
+    const reply = await connection.runScript<[Buffer, number] | null>(READ_ENTRY, [name], [maxBytes], ms, 'callBuffer')
     return reply.ok && reply.value !== null ? { bytes: reply.value[0], left: reply.value[1], start } : undefined
   }
 

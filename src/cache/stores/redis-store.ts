@@ -1,7 +1,4 @@
-/**
- * The store that all replicas share over Redis: one round trip for a lookup, two for a long body, none within the lease of the
- * local tier.
- */
+/** The store that all replicas share over Redis. A lookup is one round trip, two for a long body, none in the local tier. */
 
 import type { Tag } from '../../contracts/endpoint.ts'
 import type { CacheStoreState } from '../../core/cache.ts'
