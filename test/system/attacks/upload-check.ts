@@ -1,7 +1,7 @@
 /** Checks an uploaded file in a thread of its own, which ends if it needs too much memory. */
 import { once } from 'node:events'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
-import { checkXml } from '../../../src/http/body-contents.ts'
+import { checkXml } from '../../../src/http/uploaded-xml.ts'
 
 /** Resolves to `accepted`, or to the reason why the file is rejected or the thread has ended. */
 export async function checkInThread(file: string, maxHeapMb: number): Promise<string> {

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { checkList, checkXml } from '../../../src/http/body-contents.ts'
+import { checkList } from '../../../src/http/body-contents.ts'
+import { checkXml } from '../../../src/http/uploaded-xml.ts'
 import { measureBestRun } from '../../support/event-loop.ts'
 
 const xml = (text: string) => checkXml(Buffer.from(text))
