@@ -25,8 +25,8 @@ export async function callNodes(
   const { group } = context.target.policy
   const started = ports.clock()
   // Without Redis, a response is stored for this replica alone. A write of another one has changed the epochs in Redis.
-  const known = lookup.kind === 'unavailable' ? lookUpWithoutRedis(ports, context) : undefined
-  const before = known ?? lookup
+  const ofThisReplica = lookup.kind === 'unavailable' ? lookUpWithoutRedis(ports, context) : undefined
+  const before = ofThisReplica ?? lookup
   const emit = (outcome: 'stored' | 'notStorable' | 'failed') =>
     ports.onEvent({ kind: 'fetch', group, outcome, ms: ports.clock() - started })
   const late: LateAnswer = { calls: [] }
@@ -41,7 +41,7 @@ export async function callNodes(
     throw fault
   }
   const fetchTime = ports.clock() - started
-  const isLocal = known !== undefined
+  const isLocal = ofThisReplica !== undefined
   const fetched = await storeResponse(ports, context, { lookup: before, response, fetchTime, isLocal, lock })
   emit(fetched.storing === undefined ? 'notStorable' : 'stored')
   return fetched
@@ -72,11 +72,11 @@ async function storeLate(
 }
 
 function nodeRequest(ports: CachePorts, context: ReadContext, lookup: Lookup, late: LateAnswer): EdgeRead {
-  const { request, target, lookup: first } = context
+  const { request, target, lookup: atArrival } = context
   const { policy, tags } = target
   const copies = policy.isReplicated ? ports.replicationLag.stateOf(tags, lookup) : request.copies
-  if (first.kind !== 'hit' || request.reuse === 'noCache') return { ...request, copies, late }
-  const { age, response } = first
+  if (atArrival.kind !== 'hit' || request.reuse === 'noCache') return { ...request, copies, late }
+  const { age, response } = atArrival
   // Stored parts that arrived before the stored response would give the same response again, and parts that are about to
   // expire a response that is about to expire.
   const arrivedWithin = Math.min(age - response.fetchTime, target.lifetimes.ttl / 2)

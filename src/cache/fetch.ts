@@ -127,7 +127,10 @@ export class Fetcher {
     return computesResponses(context) ? this.#snapshots.fetch : this.#next
   }
 
-  /** Answers from a snapshot of the collection. Resolves to undefined if the nodes must answer. */
+  /**
+   * Answers from a snapshot of the collection. Resolves to undefined if the nodes must answer. `source`: serves a stored one
+   * beyond its time; absent: a snapshot that is fresh, or is fetched.
+   */
   async #compute(context: ReadContext, source?: StoredSource): Promise<FetchResult | undefined> {
     const { snapshot, rows } = context.target.policy
     if ((source === undefined ? snapshot : rows) === undefined) return undefined

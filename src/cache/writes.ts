@@ -54,6 +54,7 @@ export function invalidate(ports: InvalidatePorts): Stage<EdgeWrite> {
       void fence.lift([])
       throw client.signal.reason
     }
+    // The end of the fence has what the write leaves of its time.
     const lift = (more: readonly Tag[]) => fence.lift(more, Math.max(STORE_WAIT_MS, deadline - ports.clock()))
     return sendFenced(ports, next, detached, { ...fence, lift }, tags)
   }

@@ -12,14 +12,7 @@ import { parseBodyInTurns } from '../core/envelope.ts'
 import { CALL_TIMED_OUT, OVERLOADED } from '../core/error-meanings.ts'
 import type { EdgeRead } from '../core/request.ts'
 import type { OwnedAgent } from './agent-index.ts'
-import {
-  checkTotal,
-  type JoinedRead,
-  mapWithConcurrency,
-  omitParameters,
-  pageWindowOf,
-  selectWithSortFields,
-} from './joined-read.ts'
+import { checkTotal, type JoinedRead, mapWithConcurrency } from './joined-read.ts'
 import {
   createPartError,
   type NodePartRequest,
@@ -29,6 +22,7 @@ import {
   roundUpLimit,
 } from './node-part.ts'
 import { MANAGER_AGENT_ID } from './owner-lookup.ts'
+import { omitParameters, pageWindowOf, selectWithSortFields } from './part-queries.ts'
 
 /** The rows of an endpoint over all agents, and how they are fetched from one. */
 export interface AgentRowsKind {

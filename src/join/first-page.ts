@@ -6,9 +6,10 @@ import { type Rows, rowsOf } from '../collections/rows.ts'
 import type { DatabaseSource } from '../collections/sources.ts'
 import type { EdgeRead } from '../core/request.ts'
 import { waitForJsonTurn } from '../core/turns.ts'
-import { type JoinedRead, omitParameters, selectWithSortFields } from './joined-read.ts'
+import type { JoinedRead } from './joined-read.ts'
 import { createUnreadableError, type PartError } from './node-part.ts'
 import { MANAGER_AGENT_ID } from './owner-lookup.ts'
+import { omitParameters, selectWithSortFields } from './part-queries.ts'
 import type { ReadAgents } from './read-agents.ts'
 
 export interface FirstPage {

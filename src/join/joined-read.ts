@@ -1,7 +1,4 @@
 /** The context of one joined read: its deadlines, its node report, and how parts are fetched. */
-import { sortFieldsOf } from '../collections/order.ts'
-import { DEFAULT_LIMIT, type PageWindow } from '../collections/request.ts'
-import type { DatabaseSource } from '../collections/sources.ts'
 import type { Endpoint } from '../contracts/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { JoinEvent } from '../core/events.ts'
@@ -11,6 +8,7 @@ import { type Deadline, startDeadline, systemClock, type TimeLimits, timeLimitOf
 import type { AgentOwners } from './agent-owners.ts'
 import { type FetchNodePart, receivePart } from './node-part.ts'
 import { NodeReport } from './node-report.ts'
+import { pageWindowOf } from './part-queries.ts'
 
 export interface JoinCollectionsPorts {
   /** The handler of reads. Each part is a separate read with its own key in the cache. */
@@ -77,27 +75,6 @@ export class TooManyRowsError extends Error {
 /** Throws TooManyRowsError if all rows are requested, and `total` is more than the request allows. */
 export function checkTotal({ isSnapshot, request }: JoinedRead, total: number): void {
   if (isSnapshot && total > pageWindowOf(request).limit) throw new TooManyRowsError(total)
-}
-
-/** Returns the page that the client asks for; its parameters were validated. */
-export function pageWindowOf({ query }: EdgeRead): PageWindow {
-  return { offset: Number(query.offset ?? 0), limit: Number(query.limit ?? DEFAULT_LIMIT) }
-}
-
-/** Returns `select` with the sort fields added, and in `drop` those that the client did not select. */
-export function selectWithSortFields(
-  { select, sort }: EdgeRead['query'],
-  source: DatabaseSource,
-): { readonly select?: string; readonly drop?: readonly string[] } {
-  if (select === undefined) return {}
-  const selected = select.split(',')
-  const known = sortFieldsOf(sort, source).filter((field) => Object.hasOwn(source.fields, field))
-  const drop = known.filter((field) => !selected.includes(field))
-  return drop.length === 0 ? { select } : { select: [...selected, ...drop].join(','), drop }
-}
-
-export function omitParameters(query: EdgeRead['query'], ...names: readonly string[]): EdgeRead['query'] {
-  return Object.fromEntries(Object.entries(query).filter(([name]) => !names.includes(name)))
 }
 
 /**
