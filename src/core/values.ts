@@ -134,15 +134,12 @@ export class Numbers {
   }
 }
 
-/** How the name and the password of HTTP Basic were written. */
-export type BasicCharset = 'utf8' | 'latin1'
-
 /** A name and a password; `charset`: with which they become the bytes that the client sent. */
 export interface NameAndPassword {
   readonly username: string
   readonly password: string
   /** Absent: UTF-8. */
-  readonly charset?: BasicCharset
+  readonly charset?: 'utf8' | 'latin1'
 }
 
 /**
