@@ -1,4 +1,4 @@
-/** Reads uploaded texts in slices, so that a long one does not block the event loop, and checks lists before a node receives them. */
+/** Reads uploaded texts in slices, so that a long one does not block the event loop, and checks uploaded lists. */
 import { isUtf8 } from 'node:buffer'
 import { StringDecoder } from 'node:string_decoder'
 import { EdgeError } from '../core/errors.ts'
