@@ -49,6 +49,8 @@ export class IndexWriter {
   /** Rows that are in no command yet, by group. */
   #unsent = new Map<string, NewRow[]>()
   #timer: NodeJS.Timeout | undefined
+  /** Resolves when Redis has the rows that were sent so far. */
+  #sent: Promise<unknown> = Promise.resolve()
 
   constructor(replica: RedisReplica) {
     this.#replica = replica
@@ -62,8 +64,8 @@ export class IndexWriter {
   }
 
   /**
-   * Sends the rows that were added. Resolves when Redis has them, or after the time limit of the commands. Rows sent before are
-   * in Redis by then too: commands of one connection are executed in order.
+   * Sends the rows that were added. Resolves when Redis has them and those that were sent before, or after the time limit of the
+   * commands.
    */
   async flush(): Promise<void> {
     clearTimeout(this.#timer)
@@ -71,10 +73,10 @@ export class IndexWriter {
     const { bodies, times } = this.#replica
     const batches = [...this.#unsent]
     this.#unsent = new Map()
-    await Promise.all(
-      batches.map(([group, rows]) =>
-        bodies.runScript(ADD_ROWS, redisKeys.index(group), rows.flat(), times.bulkTimeout),
-      ),
+    const sending = batches.map(([group, rows]) =>
+      bodies.runScript(ADD_ROWS, redisKeys.index(group), rows.flat(), times.bulkTimeout),
     )
+    this.#sent = Promise.all([this.#sent, ...sending]).then(() => undefined)
+    await this.#sent
   }
 }

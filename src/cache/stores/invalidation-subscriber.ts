@@ -31,8 +31,11 @@ interface InvalidationSubscriberOptions {
   readonly onLockMessage: (message: string) => void
   /** Another replica stored a newer response under this key. */
   readonly onReplaced: (key: string) => void
-  /** A replica has purged a key, a group or everything. Also called after a gap, since its messages may have been purges. */
-  readonly onPurge: () => void
+  /**
+   * A replica has purged a key, a group or everything. Also called after a gap, since its messages may have been purges. The
+   * other replica removes the rows of what it purges when this one has acknowledged, and that is when the promise resolves.
+   */
+  readonly onPurge: () => Promise<void>
 }
 
 export class InvalidationSubscriber {
@@ -65,8 +68,10 @@ export class InvalidationSubscriber {
     } else if (message.tags !== undefined) {
       this.#follow(message, 1)
       this.#options.known.invalidate(message.tags)
-      if (message.tags.some(isPurgeTag)) this.#options.onPurge()
-      this.#acknowledge(message)
+      const ready = message.tags.some(isPurgeTag) ? this.#options.onPurge() : undefined
+      // Most writes have other tags too. No row is removed for them, so their clients do not wait for rows.
+      if (ready !== undefined && message.tags.every(isPurgeTag)) void ready.then(() => this.#acknowledge(message))
+      else this.#acknowledge(message)
     }
   }
 
@@ -78,7 +83,7 @@ export class InvalidationSubscriber {
     if (this.#generation !== message.g || this.#sequence === undefined || this.#sequence + step !== sequence) {
       if (this.#generation !== undefined) onEvent('localTierDiscarded')
       known.clear()
-      onPurge()
+      void onPurge()
     }
     this.#generation = message.g
     this.#sequence = sequence

@@ -3,7 +3,7 @@
 import type { Tag } from '../../contracts/endpoint.ts'
 import type { CacheStoreState } from '../../core/cache.ts'
 import type { CacheIndex } from '../../core/cache-index.ts'
-import type { Lookup, StoredBytes } from '../../core/stored-response.ts'
+import type { Lookup, StoredBytes, TagEpochs } from '../../core/stored-response.ts'
 import type { OnStoreEvent } from '../../replicas/options.ts'
 import type { RedisReplica } from '../../replicas/replica.ts'
 import { Acknowledgements } from './acknowledgements.ts'
@@ -95,8 +95,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
       onReplaced: (key) => this.#local.delete(key),
       onPurge: () => {
         this.#purges += 1
-        // The other replica removes the rows of what it purges once this one has acknowledged, so they are sent before.
-        void this.#index.flush()
+        return this.#index.flushRows()
       },
     })
     replica.contact.recoverWith({
@@ -155,7 +154,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     const { key, tags, epochs, isLocal = false, lock } = entry
     const { contact, heartbeat } = this.#replica
     if (!isLocal && !contact.isTrusted) return
-    const purges = this.#purges
+    let purges = this.#purges
     const local = toLocalEntry(entry, this.#replica.elapsed())
     // A stored entry is compared when it is read. Comparing it now only saves the memory of an outdated one.
     const known = isLocal || heartbeat.hasLease() ? this.#known.of(key, tags) : undefined
@@ -164,8 +163,12 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
     this.#local.put(key, local, now === known)
     if (isLocal) return
     if (!(await this.#entries.set(key, local, lock))) return
+    let after: TagEpochs | undefined = epochs
     // A purge that came meanwhile may have removed the rows already.
-    const after = purges === this.#purges ? epochs : await this.#epochs.read(key, tags)
+    while (after !== undefined && purges !== this.#purges) {
+      purges = this.#purges
+      after = await this.#epochs.read(key, tags)
+    }
     if (after !== undefined && compareEpochs(epochs, after) !== 'changed') this.#index.add(key, local)
   }
 

@@ -83,6 +83,11 @@ export class ResponseIndex {
     if (this.#counted.push(entry.newHits) > MAX_COUNTED_ENTRIES) void this.flush()
   }
 
+  /** Writes the new rows. */
+  flushRows(): Promise<void> {
+    return this.#writer.flush()
+  }
+
   /** Writes the new rows and the new hits. If Redis does not take them, they are lost. */
   async flush(): Promise<void> {
     await this.#writer.flush()
