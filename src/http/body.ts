@@ -11,7 +11,7 @@ import { kinds } from '../contracts/schemas/kinds.ts'
 import { describedBody } from '../core/endpoint-names.ts'
 import { EdgeError } from '../core/errors.ts'
 import { concatInTurns } from '../core/long-values.ts'
-import { NO_BODY, type RequestBody } from '../core/request.ts'
+import type { RequestBody } from '../core/request.ts'
 import { checkList, slicesOf } from './body-contents.ts'
 import { checkCoding, decodeBody } from './content-coding.ts'
 import type { HttpContract } from './contract.ts'
@@ -70,25 +70,10 @@ export function parseRequestBody(endpoint: Endpoint, type: string, bytes: Buffer
 }
 
 /**
- * Before the validation: drops a body that the endpoint does not take, or parses the empty one of a request without a body. The
- * parser of `registerBodyParser` has read the others.
- */
-export async function dropBodyOrParseEmpty(
-  endpoint: Endpoint,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { parseBody, bodyLimitOf }: BodyReader,
-): Promise<void> {
-  if (describedBody(endpoint) === undefined) await dropBody(request, reply, bodyLimitOf)
-  // Fastify runs no parser for a request without a body, but an empty upload must be rejected too.
-  else if (request.body === undefined) request.body = await parseBody(endpoint, mediaTypeOf(request), Buffer.alloc(0))
-}
-
-/**
  * Reads and drops a body that the endpoint does not take. Throws 614 if it is neither JSON nor a form, and 701 if it is
  * too large; the connection is closed then, since such a body may be a second request.
  */
-async function dropBody(
+export async function dropBody(
   request: FastifyRequest,
   reply: FastifyReply,
   limitOf: BodyReader['bodyLimitOf'],
@@ -136,7 +121,7 @@ async function readBody(
 }
 
 /** `checkContentHeaders` has replaced the header by the plain media type. */
-function mediaTypeOf(request: FastifyRequest): string {
+export function mediaTypeOf(request: FastifyRequest): string {
   return request.headers['content-type'] ?? ''
 }
 
@@ -167,9 +152,7 @@ function acceptedMediaType(headers: IncomingHttpHeaders, body: Body): string {
 }
 
 /** Returns the body of a validated request. `clientAddress` fills the fields that take the address of the client; an empty text: it is not known. */
-export function requestBody(endpoint: Endpoint, request: FastifyRequest, clientAddress: string): RequestBody {
-  const body = describedBody(endpoint)
-  if (body === undefined) return NO_BODY
+export function requestBody(body: Body, request: FastifyRequest, clientAddress: string): RequestBody {
   if (body.kind === 'upload') return uploadOf(request)
   const sent = request.body as Readonly<Record<string, unknown>>
   const fields: Record<string, unknown> = {}

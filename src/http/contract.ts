@@ -8,7 +8,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import type { HTTPMethod } from 'find-my-way'
 import createRouter from 'find-my-way'
 import type { Config } from '../config/schema.ts'
-import type { Endpoint } from '../contracts/endpoint.ts'
+import type { Body, Endpoint } from '../contracts/endpoint.ts'
 import { EdgeError } from '../core/errors.ts'
 import type { RequestBody } from '../core/request.ts'
 import { METHODS } from '../listener/framing.ts'
@@ -65,7 +65,8 @@ export interface HttpContract {
   /** Throws for a value that is invalid. */
   readonly check: (endpoint: Endpoint, values: RequestValues) => void
   readonly validatedUrl: (endpoint: Endpoint, params: Values, query: Values, flags: Flags) => ValidatedUrl
-  readonly requestBody: (endpoint: Endpoint, request: FastifyRequest, clientAddress: string) => RequestBody
+  /** Returns the body of a validated request, which the endpoint describes. `clientAddress`: empty if it is not known. */
+  readonly requestBody: (body: Body, request: FastifyRequest, clientAddress: string) => RequestBody
   /** Returns the error of the contract for an error of a handler, a hook or Fastify. */
   readonly errorOf: (thrown: unknown) => EdgeError
   readonly notFound: () => EdgeError

@@ -4,11 +4,10 @@
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
-import type { Endpoint, V4Endpoint } from '../../contracts/endpoint.ts'
-import { describedBody } from '../../core/endpoint-names.ts'
+import type { Body, Endpoint, V4Endpoint } from '../../contracts/endpoint.ts'
 import { type EdgeError, goneProblem, notFoundProblem, ProblemError } from '../../core/errors.ts'
 import { isInRelease, isRelease5, minorOf } from '../../core/node-call.ts'
-import { NO_BODY, type RequestBody } from '../../core/request.ts'
+import type { RequestBody } from '../../core/request.ts'
 import { uploadOf } from '../body.ts'
 import {
   type HttpContract,
@@ -138,11 +137,8 @@ class V4Contract implements HttpContract {
     return { endpoint, params: valuesOf(endpoint.params, params), query: valuesOf(endpoint.query, query), flags }
   }
 
-  requestBody(endpoint: Endpoint, request: FastifyRequest): RequestBody {
-    const kind = describedBody(endpoint)?.kind
-    if (kind === undefined) return NO_BODY
-    if (kind === 'fields') return { kind, fields: request.body as Readonly<Record<string, unknown>> }
-    return uploadOf(request)
+  requestBody({ kind }: Body, request: FastifyRequest): RequestBody {
+    return kind === 'upload' ? uploadOf(request) : { kind, fields: request.body as Readonly<Record<string, unknown>> }
   }
 
   readonly errorOf = problemOf
