@@ -128,7 +128,7 @@ function typeOf(schema: SchemaNode & { readonly minimum?: number; readonly maxim
 /** The introduction explains numbers with a unit. */
 function shortFormat(name: string, { min = 0 }: Partial<Bounds> = {}): string {
   const { description = name, units } = formats[name] ?? {}
-  if (units === undefined) return description
+  if (units === undefined) return description.replace(/^an? /, '')
   return min > 0 ? name : `${name} or \`0${Object.keys(units)[0]}\``
 }
 
