@@ -194,10 +194,7 @@ class RedisCache implements CacheStore, CacheIndex, EpochStore {
   /** Writes the new rows and the counted hits. Fences of writes in progress are not renewed any more. */
   readonly close = async (): Promise<void> => {
     await this.#index.flush()
-    this.#invalidator.close()
-    this.#fetchLocks.close()
-    this.#writeLocks.close()
-    this.#index.close()
+    for (const part of [this.#invalidator, this.#fetchLocks, this.#writeLocks, this.#index]) part.close()
     this.#local.clear()
   }
 }
