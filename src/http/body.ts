@@ -10,10 +10,9 @@ import type { Body, Endpoint } from '../contracts/endpoint.ts'
 import { kinds } from '../contracts/schemas/kinds.ts'
 import { describedBody } from '../core/endpoint-names.ts'
 import { EdgeError } from '../core/errors.ts'
-import { concatInTurns } from '../core/long-values.ts'
 import type { RequestBody } from '../core/request.ts'
 import { checkList, slicesOf } from './body-contents.ts'
-import { checkCoding, decodeBody } from './content-coding.ts'
+import { checkCoding, collectBody, decodeBody } from './content-coding.ts'
 import type { HttpContract } from './contract.ts'
 import { canonicalText, parseParameters, printable } from './parameters.ts'
 import { parseStrictObject, parseStrictValue } from './strict-json.ts'
@@ -106,18 +105,11 @@ async function readBody(
   { raw, headers, routeOptions, edge }: FastifyRequest,
   limitOf: BodyReader['bodyLimitOf'],
 ): Promise<Buffer> {
-  const limit = limitOf(routeOptions.config.endpoint)
-  if (Number(headers['content-length']) > limit) throw new EdgeError(701)
-  const chunks: Buffer[] = []
-  let length = 0
+  const limits = { maxLength: limitOf(routeOptions.config.endpoint), count: edge.countBody }
+  if (Number(headers['content-length']) > limits.maxLength) throw new EdgeError(701)
   // The request must not be destroyed at the limit: its connection has to carry the response.
-  for await (const chunk of raw.iterator({ destroyOnReturn: false })) {
-    length += chunk.length
-    if (length > limit) throw new EdgeError(701)
-    edge.countBody?.(chunk.length)
-    chunks.push(chunk)
-  }
-  return decodeBody(headers, await concatInTurns(chunks), { maxLength: limit, count: edge.countBody })
+  const bytes = await collectBody(raw.iterator({ destroyOnReturn: false }), limits)
+  return decodeBody(headers, bytes, limits)
 }
 
 /** `checkContentHeaders` has replaced the header by the plain media type. */
