@@ -11,7 +11,7 @@ import { traceSync } from '../core/traced.ts'
 import type { Answer, Candidate, DialectResult, DialectTools } from '../layouts/dialect.ts'
 import { layoutRules } from '../layouts/layout-rules.ts'
 import { NO_MASTER, UNKNOWN_NODE } from '../layouts/v4/content.ts'
-import { dialects } from './dialects.ts'
+import { dialects, layoutsBeforeRecognition } from './dialects.ts'
 import type { KindOf } from './kinds.ts'
 import { isBulkRead } from './routers.ts'
 
@@ -101,7 +101,7 @@ async function askCandidate(
 ): Promise<DialectResult> {
   const { node } = candidate
   const { contract } = request.endpoint
-  const layout = view.layoutOf(node) ?? contract
+  const layout = view.layoutOf(node) ?? layoutsBeforeRecognition[contract]
   const started = performance.now()
   const result = await dialects[contract][layout].ask(request, candidate, tools)
   if (view.confirmLayout === undefined || !mayHaveOtherLayout(result, layout, request)) return result

@@ -11,3 +11,6 @@ export const dialects: Readonly<Record<Contract, Readonly<Record<Layout, Dialect
   v3: { v3, v4 },
   v4: { v3: refused, v4: v4Contract },
 }
+
+/** The layout whose dialect asks while that of the node is not known. The node gets no call until then (`stack.ts`). */
+export const layoutsBeforeRecognition: Readonly<Record<Contract, Layout>> = { v3: 'v3', v4: 'v4' }
