@@ -365,6 +365,13 @@ t.test('only the settings read the environment, only the process and the command
   }
 })
 
+t.test('only the listener uses internals of Node.js', async (t) => {
+  const internal = /\??\.\s*_\w|\[['"]_\w|process\.binding|getOwnPropertySymbols/
+  t.match(readFileSync('src/listener/node-internals.ts', 'utf8'), internal)
+  for (const path of sources('src').filter((path) => roomOf(path) !== 'listener'))
+    t.notMatch(readFileSync(path, 'utf8'), internal, path)
+})
+
 t.test('the edge imports no package of the repository', async (t) => {
   for (const path of sources('src'))
     for (const { specifier } of importsOf(path))
