@@ -11,9 +11,15 @@ interface CollectorOptions {
 
 export type CollectorClient = ReturnType<typeof createCollectorClient>
 
+/** Why an attempt failed. */
+interface Fault {
+  readonly text: string
+  readonly isFinal: boolean
+}
+
 const CONNECTIONS = 2
 /** OTLP specification, section "Retryable Response Codes": after other statuses there is no further attempt. */
-const FINAL = /^status (?!429|502|503|504)/
+const RETRYABLE_STATUSES = [429, 502, 503, 504]
 const RETRY_DELAYS_MS = [1000, 2000]
 /** The body of a response is read to free the connection, and discarded. */
 const MAX_RESPONSE_BYTES = 65_536
@@ -26,14 +32,15 @@ export function createCollectorClient({ url, headers, timeout }: CollectorOption
   const { origin, pathname, search } = new URL(url)
   const sent = { ...headers, 'content-type': 'application/json', 'user-agent': 'manager-edge' }
 
-  const attempt = async (body: Uint8Array, signal: AbortSignal): Promise<string | undefined> => {
+  const attempt = async (body: Uint8Array, signal: AbortSignal): Promise<Fault | undefined> => {
     try {
       const request = { origin, path: pathname + search, method: 'POST', headers: sent, body, signal } as const
       const { statusCode, body: ignored } = await agent.request(request)
       await ignored.dump({ limit: MAX_RESPONSE_BYTES, signal })
-      return statusCode >= 200 && statusCode <= 299 ? undefined : `status ${statusCode}`
+      if (statusCode >= 200 && statusCode <= 299) return undefined
+      return { text: `status ${statusCode}`, isFinal: !RETRYABLE_STATUSES.includes(statusCode) }
     } catch (error) {
-      return signal.aborted ? String(signal.reason) : reasonOf(error)
+      return { text: signal.aborted ? String(signal.reason) : reasonOf(error), isFinal: false }
     }
   }
   return {
@@ -50,9 +57,9 @@ export function createCollectorClient({ url, headers, timeout }: CollectorOption
         for (let count = 0; ; count += 1) {
           const fault = await attempt(body, signal)
           const delay = RETRY_DELAYS_MS[count]
-          if (fault === undefined || delay === undefined || FINAL.test(fault)) return fault
+          if (fault === undefined || delay === undefined || fault.isFinal) return fault?.text
           await sleep(delay, undefined, { ref: false, signal }).catch(() => undefined)
-          if (signal.aborted) return fault
+          if (signal.aborted) return fault.text
         }
       } finally {
         clearTimeout(timer)
