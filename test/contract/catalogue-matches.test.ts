@@ -22,7 +22,7 @@ t.test('every endpoint of the contract has a record, and additional records are 
   t.strictSame(
     recorded.filter((id) => !described.includes(id)),
     catalogue.filter(({ beyondSeed }) => beyondSeed).map(idOf),
-    'each record in src/contracts that the contract lacks is marked with beyondSeed',
+    'each record in src/contracts that the contract lacks is marked with beyondSeed, an entry of inventories.ts with hidden',
   )
 })
 

@@ -113,6 +113,8 @@ const tests = testsInTurns(changed, importersOf(sourceFiles())).slice(0, values.
 const colors = process.stdout.isTTY ? [] : ['--colors=off']
 if (values.list) console.log(tests.join('\n'))
 else {
+  // Tests of the reference and of the commands read what the build writes.
+  if (!existsSync('dist')) await run('build', 'npm', ['run', 'build'])
   const runs = [
     run('types', 'npx', [
       'tsc',

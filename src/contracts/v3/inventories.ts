@@ -36,7 +36,10 @@ export interface Inventory {
   readonly ties?: readonly string[]
   /** Filters that a node of the v4 layout lacks, or understands in another way, if it is asked for all agents. */
   readonly byEdge?: readonly string[]
-  /** The first release with the read of one agent; no release has that of all agents. Absent: each release has both. */
+  /**
+   * The first release with the read of one agent; no release has that of all agents. Absent: each release 4 has both. Release
+   * 5.0 has none (`v4/release-5.ts`).
+   */
   readonly ofOneSince?: Release
 }
 
