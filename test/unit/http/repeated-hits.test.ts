@@ -40,7 +40,7 @@ t.test('repeated hits never mix up callers, and are logged as other responses ar
 
 t.test('in mode passthrough a hit is repeated for each user whose password was verified', async (t) => {
   const access = await createAccess({
-    users: { verify: async (name, password) => password === `${name}:ü`, role: 'administrator' },
+    users: { verify: async ({ username, password }) => password === `${username}:ü`, role: 'administrator' },
     roles: {},
     customRoles: {},
     tokens: { lifetime: () => 900, issuers: [] },
