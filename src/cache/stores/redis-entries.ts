@@ -1,14 +1,13 @@
 /** Stored bytes in Redis, and the checks of what another program may have written there. */
 import { randomUUID } from 'node:crypto'
-import { concatOwn, SHORT_BYTES } from '../../core/long-values.ts'
+import { concatOwn } from '../../core/long-values.ts'
 import { STORED_FIELDS, StoredForms, type StoredKind, type StoredTimes } from '../../core/stored-response.ts'
 import { isObject, isStringArray, ownField } from '../../core/values.ts'
-import type { RedisConnection } from '../../replicas/connection.ts'
 import { type OnStoreEvent, redisKeys } from '../../replicas/options.ts'
-import { script } from '../../replicas/scripts.ts'
 import { InFlightMap } from '../in-flight-map.ts'
 import type { BytesKey, SharedLock, StoredResponseInfo } from './contract.ts'
 import type { DecodedEntry } from './entry-codec.ts'
+import { EntryReader } from './entry-reader.ts'
 import { areEqual, type LocalEntry, storageLifetime } from './local-entries.ts'
 import { createRedisParts, type RedisValuesOptions, writeValue } from './redis-parts.ts'
 
@@ -18,11 +17,6 @@ import { createRedisParts, type RedisValuesOptions, writeValue } from './redis-p
  */
 const MAX_VALUE_BYTES = 1024 * 1024
 const NO_BODY = Buffer.alloc(0)
-
-/** KEYS: an entry. ARGV: bytes. Returns the entry, empty if it is longer, and the milliseconds until it expires, if there is one. */
-const READ_ENTRY = script(`
-local bytes = redis.call('GET', KEYS[1])
-return bytes and { #bytes > tonumber(ARGV[1]) and '' or bytes, redis.call('PTTL', KEYS[1]) }`)
 
 /** The parts of a body. `id`: of this body, so that parts of two bodies are never mixed. */
 interface BodyParts {
@@ -35,6 +29,7 @@ export class RedisEntries {
   /** Of snapshots too. */
   readonly parts: ReturnType<typeof createRedisParts>
   readonly #options: RedisValuesOptions
+  readonly #values: EntryReader
   /** The generation of the last entry: entries of the same one share the text, which takes 100 bytes in each of them. */
   #generation = ''
   /** The newest entry of each key that is being written. */
@@ -43,16 +38,14 @@ export class RedisEntries {
   constructor(options: RedisValuesOptions) {
     this.#options = options
     this.parts = createRedisParts(options)
+    this.#values = new EntryReader(options.replica)
   }
 
   /** Undefined: there is no entry, it is damaged or incomplete, or Redis did not answer in time. */
   async get(key: string): Promise<LocalEntry | undefined> {
-    const { replica, codec, onEvent } = this.#options
+    const { codec, onEvent } = this.#options
     const name = redisKeys.entry(key)
-    // In the write and the reply of the epochs. A long entry would delay the commands behind it there.
-    const short = await this.#read(replica.commands, name, SHORT_BYTES)
-    const isLong = short?.bytes.length === 0
-    const found = isLong ? await this.#read(replica.bodies, name, Number.MAX_SAFE_INTEGER) : short
+    const found = await this.#values.read(key)
     if (found === undefined) return undefined
     const { bytes, left, start } = found
     const decoded = await codec.decode(name, bytes)
@@ -68,15 +61,6 @@ export class RedisEntries {
     if (entry.generation !== this.#generation) this.#generation = entry.generation
     const fetchedAt = start - (lifetime - left)
     return { fetchedAt, expiresAt: fetchedAt + lifetime, ...entry, generation: this.#generation }
-  }
-
-  /** Reads an entry of at most so many bytes; a longer one is empty. `left`: milliseconds until it expires, read after `start`. */
-  async #read(connection: RedisConnection, name: string, maxBytes: number) {
-    const { times, elapsed } = this.#options.replica
-    const ms = times.commandTimeout
-    const start = elapsed()
-    const reply = await connection.runScript<[Buffer, number] | null>(READ_ENTRY, [name], [maxBytes], ms, 'callBuffer')
-    return reply.ok && reply.value !== null ? { bytes: reply.value[0], left: reply.value[1], start } : undefined
   }
 
   /**

@@ -100,3 +100,17 @@ t.test('a short entry comes over the connection of its epochs, a long one over a
   t.strictSame(await connections('short', 'text'), { commands: 2, connections: 1 })
   t.strictSame(await connections('long', long), { commands: 3, connections: 2 })
 })
+
+t.test('of very many lookups at once, few entries come over the connection of heartbeats', async (t) => {
+  const { store } = await replica(t, redis, { times: steady })
+  const many = Array.from({ length: 1000 }, (_, at) => `crowd ${at}`)
+  const commands = await recordCommands(redis.port, () =>
+    Promise.all(many.map((key) => store.lookup(key, tagsOf(key)))),
+  )
+  const lookups = commands.filter(({ words: [name], isFromScript }) => name === 'evalsha' && !isFromScript)
+  const ofEpochs = lookups.find(({ words }) => words.includes('agent:crowd 0'))
+  const entries = lookups.filter(({ words }) => words.some((word) => word.startsWith('edge:c:')))
+  t.equal(entries.length, many.length)
+  const behindEpochs = entries.filter(({ from }) => from === ofEpochs?.from).length
+  t.ok(behindEpochs >= 1 && behindEpochs <= 100, `${behindEpochs} entries`)
+})
